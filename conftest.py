@@ -19,13 +19,14 @@ def pytest_configure() -> None:
         return
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    slow_is_fine = [HealthCheck.too_slow]
+    settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=slow_is_fine)
     settings.register_profile("quick", deadline=None, max_examples=50)
     settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
 def absent(what: str, way_out: str) -> None:
-    """A newcomer's machine may lack a part: the test skips and says what to do. In CI nothing may be lacking."""
+    """A newcomer's machine may lack a part: skip and say what to do. In CI nothing may be lacking."""
     message = f"{what}: {way_out}"
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(message, pytrace=False)
@@ -37,7 +38,8 @@ def real_data() -> Path:
     """The folder of the real benchmark files."""
     folder = Path(os.environ.get("TRUTHGUARD_DATA") or Path(__file__).parent.parent / "shared" / "data")
     if not (folder / "truthfulqa").is_dir():
-        absent(f"no benchmark data at {folder}", "run `truthguard fetch truthfulqa` and set TRUTHGUARD_DATA to its folder")
+        way_out = "run `truthguard fetch truthfulqa` and set TRUTHGUARD_DATA to its folder"
+        absent(f"no benchmark data at {folder}", way_out)
     return folder
 
 

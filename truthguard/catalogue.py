@@ -45,11 +45,7 @@ NORMALIZATIONS = ("none", "per_token", "per_byte")
 # Named by the contract, computed by a later version: refused by name, so that nobody takes silence for a pass.
 LATER_METRICS = frozenset(
     ["truthful", "informative", "truthful_informative", "correctness"]
-    + [
-        f"{measure}_{form}"
-        for measure in ("bleu", "rouge1", "rouge2", "rougeL")
-        for form in ("max", "diff", "acc")
-    ]
+    + [f"{measure}_{form}" for measure in ("bleu", "rouge1", "rouge2", "rougeL") for form in ("max", "diff", "acc")]
     + ["pearson", "spearman", "kendall", "accuracy", "consistency"]
     + ["without_ties", "with_ties", "position_bias", "kappa", "sensitivity", "specificity", "flipped", "tone"]
 )
@@ -84,6 +80,15 @@ def variant(metric: str, normalization: str) -> str:
     if normalization == "none" or METRICS[metric].elicitation != "log_likelihood":
         return metric
     return f"{metric}_{normalization}"
+
+
+def printed_name(name: str) -> str:
+    """The name by which a metric is printed; a normalised one keeps its own.
+
+    >>> printed_name("mc2"), printed_name("mc1_per_token")
+    ('mc2 (yes/no contrast)', 'mc1_per_token')
+    """
+    return METRICS[name].printed if name in METRICS else name
 
 
 def metric_of(name: str) -> Metric:

@@ -1,0 +1,383 @@
+"""Means, intervals and tests on literal numbers, against scipy where it has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from truthguard.metrics.statistics import (
+    Alternative,
+    BootstrapResult,
+    Interval,
+    bootstrap,
+    cluster_t,
+    cluster_t_p,
+    mean,
+    row_generator,
+    wilson,
+    wilson_p,
+)
+
+INVALID_CONFIDENCES = [0.0, 1.0, -0.5, 95.0, math.nan]
+
+
+class TestMean:
+    def test_right_answers(self) -> None:
+        """C20 a: 1265 of 1816 right is 0.69658590, unrounded and below 0.70."""
+        share = mean([1.0] * 1265 + [0.0] * 551)
+        assert share == pytest.approx(0.69658590, abs=1e-8)
+        assert share < 0.70
+        assert share == 1265 / 1816
+
+    def test_exact_sum(self) -> None:
+        """C20 c: the mean of the ten values is exactly 0.7, where adding left to right falls below it."""
+        values = [0.9, 0.5, 0.7, 0.8, 0.65, 0.7, 0.6, 0.75, 0.72, 0.68]
+        assert mean(values) == 0.7
+
+    def test_nothing(self) -> None:
+        """The mean of nothing is an error, not 0."""
+        with pytest.raises(ValueError, match="no values"):
+            mean([])
+
+    @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+    def test_only_finite_values(self, value: float) -> None:
+        """A NaN or an infinity among the values is an error that shows it."""
+        with pytest.raises(ValueError, match=str(value)):
+            mean([0.5, value, 0.5])
+
+
+class TestWilson:
+    @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+    @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 40), (1, 40), (15, 40), (40, 40), (300, 817)])
+    def test_agrees_with_scipy(self, successes: int, n: int, confidence: float) -> None:
+        """The interval is scipy's Wilson interval without continuity correction."""
+        expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+        interval = wilson(successes, n, confidence)
+        assert interval.low == pytest.approx(expected.low, abs=1e-12)
+        assert interval.high == pytest.approx(expected.high, abs=1e-12)
+
+    @pytest.mark.parametrize("successes", [-1, 11])
+    def test_not_a_share(self, successes: int) -> None:
+        """More successes than items, or fewer than none, are refused."""
+        with pytest.raises(ValueError, match=f"got {successes} of 10"):
+            wilson(successes, 10, 0.95)
+        with pytest.raises(ValueError, match=f"got {successes} of 10"):
+            wilson_p(successes, 10, 0.5, "less")
+
+    def test_no_items(self) -> None:
+        """A share of no items has no interval."""
+        with pytest.raises(ValueError, match="got 0 of 0"):
+            wilson(0, 0, 0.95)
+
+    @pytest.mark.parametrize("confidence", INVALID_CONFIDENCES)
+    def test_confidence(self, confidence: float) -> None:
+        """A confidence must lie strictly between 0 and 1."""
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            wilson(5, 10, confidence)
+
+    @pytest.mark.parametrize("confidence", [1e-300, 1e-17, 1 - 2**-53])
+    def test_extreme_confidence(self, confidence: float) -> None:
+        """The narrowest and the widest interval that floats can ask for still hold the share."""
+        for successes in (0, 3, 10):
+            interval = wilson(successes, 10, confidence)
+            assert 0.0 <= interval.low <= successes / 10 <= interval.high <= 1.0
+
+
+class TestWilsonP:
+    def test_known_value(self) -> None:
+        """60 of 100 against 0.5: z = 2, one-sided p = 0.0227501."""
+        assert wilson_p(60, 100, 0.5, "greater") == pytest.approx(0.022750131948, rel=1e-9)
+        assert wilson_p(60, 100, 0.5, "less") == pytest.approx(1 - 0.022750131948, rel=1e-9)
+
+    def test_on_the_bar(self) -> None:
+        """A share exactly on the bar shows nothing: one half on both sides."""
+        assert wilson_p(1, 2, 0.5, "less") == wilson_p(1, 2, 0.5, "greater") == 0.5
+
+    def test_far_tail_keeps_its_digits(self) -> None:
+        """A p far below the spacing of floats at 1 is not 0."""
+        assert wilson_p(1000, 1000, 0.5, "greater") == pytest.approx(float(stats.norm.sf(math.sqrt(1000))), rel=1e-9)
+
+    @pytest.mark.parametrize(
+        ("successes", "bar", "less", "greater"),
+        [(0, 0.0, 0.5, 0.5), (1, 0.0, 1.0, 0.0), (10, 1.0, 0.5, 0.5), (9, 1.0, 0.0, 1.0)],
+    )
+    def test_bars_without_spread(self, successes: int, bar: float, less: float, greater: float) -> None:
+        """Against a bar of 0 or 1 one item on the other side settles it; none settles nothing."""
+        assert wilson_p(successes, 10, bar, "less") == less
+        assert wilson_p(successes, 10, bar, "greater") == greater
+
+    @pytest.mark.parametrize("bar", [-0.01, 1.01, math.nan])
+    def test_bar_of_a_share(self, bar: float) -> None:
+        """A bar that no share can have is refused."""
+        with pytest.raises(ValueError, match="bar of a share"):
+            wilson_p(5, 10, bar, "less")
+
+
+class TestClusterT:
+    VALUES = (0.2, 0.4, 0.9, 0.4, 0.7)
+
+    def test_singletons_are_the_plain_t(self) -> None:
+        """One item a cluster: interval and p of scipy's one-sample t test."""
+        for alternative in ("less", "greater"):
+            expected = stats.ttest_1samp(self.VALUES, 0.6, alternative=alternative)
+            assert cluster_t_p(self.VALUES, range(5), 0.6, alternative) == pytest.approx(expected.pvalue, rel=1e-12)
+        plain = stats.ttest_1samp(self.VALUES, 0.6).confidence_interval(0.9)
+        interval = cluster_t(self.VALUES, range(5), 0.9)
+        assert interval is not None
+        assert (interval.low, interval.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
+
+    def test_by_hand(self) -> None:
+        """Clusters {0, 1}, {1, 1}, {0}: mean 0.6, residual sums -0.2, 0.8, -0.6, variance 3/2 * 1.04 / 25."""
+        values, clusters = [0.0, 1.0, 1.0, 1.0, 0.0], ["a", "a", "b", "b", "c"]
+        interval = cluster_t(values, clusters, 0.95)
+        assert interval is not None
+        half = float(stats.t.ppf(0.975, 2)) * math.sqrt(1.5 * 1.04 / 25)
+        assert (interval.low, interval.high) == pytest.approx((0.6 - half, 0.6 + half), rel=1e-12)
+
+    def test_clusters_need_not_be_neighbours(self) -> None:
+        """Labels say what belongs together, wherever it stands."""
+        together = cluster_t([0.1, 0.2, 0.8, 0.6], ["a", "a", "b", "b"], 0.95)
+        assert cluster_t([0.1, 0.8, 0.2, 0.6], ["a", "b", "a", "b"], 0.95) == together
+
+    def test_one_cluster(self) -> None:
+        """One cluster has no spread to learn from: no interval and no test."""
+        assert cluster_t([0.2, 0.4], ["a", "a"], 0.95) is None
+        assert cluster_t_p([0.2, 0.4], ["a", "a"], 0.3, "less") is None
+
+    def test_two_clusters(self) -> None:
+        """Two clusters are enough, with one degree of freedom."""
+        interval = cluster_t([0.2, 0.4], ["a", "b"], 0.5)
+        assert interval is not None
+        assert (interval.low, interval.high) == pytest.approx((0.2, 0.4))
+
+    def test_not_clipped(self) -> None:
+        """Near the end of the range the interval reaches beyond it: it is not clipped."""
+        interval = cluster_t([1.0, 1.0, 0.9], range(3), 0.95)
+        assert interval is not None
+        assert interval.high > 1.0
+
+    @pytest.mark.parametrize(
+        ("values", "clusters"),
+        [
+            ([0.3, 0.3, 0.3], ["a", "b", "c"]),
+            ([0.1, 0.5, 0.1, 0.5], ["a", "a", "b", "b"]),
+            ([0.1, 0.2, 0.6, 0.2, 0.6, 0.1], ["a", "a", "a", "b", "b", "b"]),
+        ],
+    )
+    def test_no_spread_between_clusters(self, values: list[float], clusters: list[str]) -> None:
+        """Clusters that agree leave no spread: the interval is the mean, p is 0, 1 or one half by side."""
+        centre = mean(values)
+        assert cluster_t(values, clusters, 0.95) == Interval(centre, centre)
+        for bar, less, greater in ((centre + 1e-6, 0.0, 1.0), (centre - 1e-6, 1.0, 0.0), (centre, 0.5, 0.5)):
+            assert cluster_t_p(values, clusters, bar, "less") == less
+            assert cluster_t_p(values, clusters, bar, "greater") == greater
+
+    def test_the_rounding_of_a_bar_decides_nothing(self) -> None:
+        """Without spread a bar within 1e-9 of the mean is on it."""
+        assert cluster_t_p([0.3, 0.3], "ab", 0.3 + 0.9e-9, "less") == 0.5
+        assert cluster_t_p([0.3, 0.3], "ab", 0.3 + 1.1e-9, "less") == 0.0
+        assert cluster_t_p([0.0, 0.0], "ab", 1e-9, "less") == 0.5
+
+    def test_all_zero(self) -> None:
+        """Values that are all 0 have no spread either."""
+        assert cluster_t([0.0, 0.0], "ab", 0.95) == Interval(0.0, 0.0)
+
+    def test_a_small_spread_is_a_spread(self) -> None:
+        """Values that differ by 1e-9 are not taken for equal."""
+        interval = cluster_t([0.5, 0.5 + 1e-9], "ab", 0.95)
+        assert interval is not None
+        assert interval.low < interval.high
+
+    def test_labels_for_each_value(self) -> None:
+        """A label too few is an error, not a value dropped."""
+        with pytest.raises(ValueError, match="3 values need as many cluster labels, got 2"):
+            cluster_t([0.1, 0.2, 0.3], ["a", "b"], 0.95)
+        with pytest.raises(ValueError, match="3 values need as many cluster labels, got 2"):
+            cluster_t_p([0.1, 0.2, 0.3], ["a", "b"], 0.5, "less")
+
+    def test_no_values(self) -> None:
+        """No values have no interval: an error."""
+        with pytest.raises(ValueError, match="no values"):
+            cluster_t([], [], 0.95)
+
+    @pytest.mark.parametrize("confidence", INVALID_CONFIDENCES)
+    def test_confidence(self, confidence: float) -> None:
+        """A confidence must lie strictly between 0 and 1, also where there is no spread."""
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            cluster_t([0.3, 0.3], "ab", confidence)
+
+    @pytest.mark.parametrize("bar", [math.nan, math.inf])
+    def test_bar(self, bar: float) -> None:
+        """A bar that is not finite is refused: nothing compares with NaN."""
+        with pytest.raises(ValueError, match="finite"):
+            cluster_t_p([0.1, 0.2], "ab", bar, "less")
+
+    @pytest.mark.parametrize(("alternative", "small"), [("less", True), ("greater", False)])
+    def test_the_side(self, alternative: Alternative, small: bool) -> None:
+        """A mean far below the bar has a small p for "less" and a large one for "greater"."""
+        p = cluster_t_p([0.1, 0.11, 0.12], range(3), 0.9, alternative)
+        assert p is not None
+        assert (p < 0.01) is small
+        assert (p > 0.99) is not small
+
+
+def mean_of(values: NDArray[np.float64]) -> Callable[[NDArray[np.intp]], float]:
+    return lambda items: float(values[items].mean())
+
+
+class TestBootstrap:
+    SCORES = np.linspace(0.0, 1.0, 30) ** 2
+
+    def test_mean_of_many(self) -> None:
+        """For a mean of many items the interval is near the t interval."""
+        scores = row_generator(7, "scores").random(400)
+        result = bootstrap(mean_of(scores), 400, row_generator(0, "row"), 0.95, resamples=4000)
+        plain = cluster_t(scores.tolist(), range(400), 0.95)
+        assert plain is not None
+        assert result.undefined == 0
+        assert result.low == pytest.approx(plain.low, abs=0.005)
+        assert result.high == pytest.approx(plain.high, abs=0.005)
+
+    def test_percentiles(self) -> None:
+        """The ends are the tail quantiles of the resampled values."""
+        drawn = []
+
+        def statistic(items: NDArray[np.intp]) -> float:
+            drawn.append(float(self.SCORES[items].mean()))
+            return drawn[-1]
+
+        result = bootstrap(statistic, 30, row_generator(0, "row"), 0.8, resamples=1001)
+        ranked = sorted(drawn[1:])
+        assert len(ranked) == 1001
+        assert result.low == pytest.approx(ranked[100])
+        assert result.high == pytest.approx(ranked[900])
+
+    def test_ten_thousand_resamples(self) -> None:
+        """Unless told otherwise the statistic is taken on 10,000 resamples, and once on all items."""
+        calls = []
+
+        def statistic(items: NDArray[np.intp]) -> float:
+            calls.append(len(items))
+            return 0.0
+
+        bootstrap(statistic, 2, row_generator(0, "row"), 0.95)
+        assert calls == [2] * 10_001
+
+    def test_one_resample(self) -> None:
+        """A single resample is few, but not none."""
+        assert bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), 0.95, 1) == BootstrapResult(0.5, 0.5, 0)
+
+    def test_whole_clusters_are_drawn(self) -> None:
+        """Every resample holds as many clusters as there are, each with all of its items."""
+        clusters = ["a", "b", "a", "c", "b", "a"]
+        members = {"a": [0, 2, 5], "b": [1, 4], "c": [3]}
+        seen: list[list[int]] = []
+
+        def statistic(items: NDArray[np.intp]) -> float:
+            seen.append(items.tolist())
+            return 0.0
+
+        bootstrap(statistic, 6, row_generator(0, "row"), 0.95, resamples=200, clusters=clusters)
+        assert seen[0] == [0, 1, 2, 3, 4, 5]
+        for items in seen[1:]:
+            drawn = 0
+            while items:
+                whole = members[clusters[items[0]]]
+                assert items[: len(whole)] == whole
+                items, drawn = items[len(whole) :], drawn + 1
+            assert drawn == 3
+
+    def test_singleton_clusters_are_items(self) -> None:
+        """One item a cluster draws the same resamples as no clusters."""
+        results = [
+            bootstrap(mean_of(self.SCORES), 30, row_generator(0, "row"), 0.95, resamples=50, clusters=clusters)
+            for clusters in (None, list(range(30)))
+        ]
+        assert results[0] == results[1]
+
+    @pytest.mark.parametrize(("undefined", "has_interval"), [(0, True), (5, True), (6, False), (100, False)])
+    @pytest.mark.parametrize("without", [None, math.nan, math.inf])
+    def test_resamples_without_a_value(self, undefined: int, has_interval: bool, without: float | None) -> None:
+        """Resamples without a value are counted; above 5 % of them there is no interval."""
+        calls = iter(range(-1, 100))
+
+        def statistic(items: NDArray[np.intp]) -> float | None:
+            return without if 0 <= next(calls) < undefined else 0.5
+
+        result = bootstrap(statistic, 10, row_generator(0, "row"), 0.95, resamples=100)
+        assert result.undefined == undefined
+        end = 0.5 if has_interval else None
+        assert result == BootstrapResult(end, end, undefined)
+
+    def test_no_value_on_all_items(self) -> None:
+        """A statistic without a value on all items has no interval around it."""
+        result = bootstrap(lambda items: None, 10, row_generator(0, "row"), 0.95, resamples=20)
+        assert result == BootstrapResult(None, None, 20)
+
+    def test_value_only_on_resamples(self) -> None:
+        """Values on the resamples alone make no interval: there is no estimate for it to hold."""
+        calls = iter([None, *[0.5] * 20])
+        result = bootstrap(lambda items: next(calls), 10, row_generator(0, "row"), 0.95, resamples=20)
+        assert result == BootstrapResult(None, None, 0)
+
+    def test_the_estimate_lies_inside(self) -> None:
+        """Where the percentiles leave the estimate out (a statistic biased by repeats), the end is widened to it."""
+
+        def distinct(items: NDArray[np.intp]) -> float:
+            return float(len(set(items.tolist())))
+
+        result = bootstrap(distinct, 50, row_generator(0, "row"), 0.9, resamples=200)
+        assert result.high == 50.0
+        assert result.low is not None
+        assert result.low < 40.0
+
+    @pytest.mark.parametrize(("n", "clusters"), [(1, None), (3, ["a", "a", "a"])])
+    def test_nothing_to_draw_from(self, n: int, clusters: list[str] | None) -> None:
+        """One item, or one cluster, cannot vary: no interval rather than one of width 0."""
+        result = bootstrap(mean_of(self.SCORES), n, row_generator(0, "row"), 0.95, 20, clusters)
+        assert result == BootstrapResult(None, None, 0)
+
+    @pytest.mark.parametrize(("n", "resamples"), [(0, 10), (10, 0)])
+    def test_empty(self, n: int, resamples: int) -> None:
+        """No items or no resamples are an error."""
+        with pytest.raises(ValueError, match=f"got {n} and {resamples}"):
+            bootstrap(lambda items: 0.5, n, row_generator(0, "row"), 0.95, resamples)
+
+    def test_labels_for_each_item(self) -> None:
+        """A label too many is an error."""
+        with pytest.raises(ValueError, match="2 items need 2 cluster labels, got 3"):
+            bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), 0.95, 10, ["a", "b", "c"])
+
+    @pytest.mark.parametrize("confidence", INVALID_CONFIDENCES)
+    def test_confidence(self, confidence: float) -> None:
+        """A confidence must lie strictly between 0 and 1."""
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), confidence, 10)
+
+
+class TestRowGenerator:
+    def test_same_in_every_process(self) -> None:
+        """The bits depend on seed and row id alone, not on the process: they are these."""
+        raw = row_generator(0, "truthfulqa[mc1]").bit_generator.random_raw(2)
+        assert raw.tolist() == [3780270771395326173, 16327085229101677529]
+
+    def test_seed_and_row_both_matter(self) -> None:
+        """Another seed or another row draws other resamples; what moves between the two is not confused."""
+        keys = [(0, "a"), (1, "a"), (0, "b"), (-1, "a"), (11, "2"), (1, "12"), (1, "1:2"), (11, ":2")]
+        assert len({row_generator(seed, row).random() for seed, row in keys}) == len(keys)
+
+    def test_same_key_same_interval(self) -> None:
+        """The same seed and row id give the same interval again, others another one."""
+        scores = np.linspace(0.0, 1.0, 30)
+
+        def interval(seed: int, row: str) -> BootstrapResult:
+            return bootstrap(mean_of(scores), 30, row_generator(seed, row), 0.95, resamples=200)
+
+        assert interval(3, "row") == interval(3, "row")
+        assert interval(3, "row") != interval(4, "row")
+        assert interval(3, "row") != interval(3, "other")

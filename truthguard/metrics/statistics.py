@@ -1,0 +1,279 @@
+"""Means, intervals and one-sided tests of a score: Wilson's for shares, t over clusters, the bootstrap.
+
+numpy and scipy are imported where they are used: a gate on shares alone needs neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    IndexArray = NDArray[np.intp]
+
+Alternative = Literal["less", "greater"]
+
+# Limits are held with this tolerance on unrounded values: a mean this near to the bar is on it.
+TOLERANCE = 1e-9
+# A standard error this small beside the values is the rounding of their sums, not a spread.
+_ROUNDING = 1e-12
+# More resamples without a value than this share, and the others no longer speak for the statistic.
+_MAX_UNDEFINED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided interval; it always contains its estimate."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapResult:
+    """A percentile interval, or None for both ends, and how many resamples had no value."""
+
+    low: float | None
+    high: float | None
+    undefined: int
+
+
+def mean(values: Sequence[float]) -> float:
+    """Sum over n, the sum correctly rounded (math.fsum): the same for any order and any batch.
+
+    Raises ValueError for no values and for a NaN or an infinity among them.
+
+    >>> mean([0.9, 0.5, 0.7, 0.8, 0.65, 0.7, 0.6, 0.75, 0.72, 0.68])
+    0.7
+    """
+    if not values:
+        raise ValueError("the mean of no values is undefined")
+    for value in values:
+        if not math.isfinite(value):
+            raise ValueError(f"a mean is taken over finite values only, got {value!r}")
+    return math.fsum(values) / len(values)
+
+
+def wilson(successes: int, n: int, confidence: float) -> Interval:
+    """Wilson's score interval of a share: all b with |share - b| <= z sqrt(b (1 - b) / n).
+
+    Low is exactly 0 at 0 of n, high exactly 1 at n of n. Raises ValueError unless 0 <= successes <= n, n > 0
+    and 0 < confidence < 1. Source: Wilson (JASA 1927).
+
+    >>> interval = wilson(5, 10, 0.95)
+    >>> round(interval.low, 6), round(interval.high, 6), wilson(0, 10, 0.95).low, wilson(10, 10, 0.95).high
+    (0.236593, 0.763407, 0.0, 1.0)
+    """
+    _check_share(successes, n)
+    z = -NormalDist().inv_cdf(_tail(confidence))
+    share = successes / n
+    low, high = _wilson_low(successes, n, z), 1.0 - _wilson_low(n - successes, n, z)
+    # The ends hold the share exactly; the last bit of a rounding must not put it outside.
+    return Interval(min(low, share), max(high, share))
+
+
+def wilson_p(successes: int, n: int, bar: float, alternative: Alternative) -> float:
+    """One-sided p of the score test of a share against a bar: z = (share - bar) / sqrt(bar (1 - bar) / n).
+
+    `alternative` is what a small p shows: that the true share is "less" or "greater" than the bar. Against the
+    ends of Wilson's interval p is half of 1 - confidence. A bar of 0 or 1 leaves no spread: p is 0 where the
+    share is on the alternative's side of it, 1 on the other, 0.5 on the bar. Raises ValueError as `wilson`,
+    and for a bar outside 0 to 1.
+
+    >>> round(wilson_p(8, 10, 0.5, "greater"), 6), wilson_p(10, 10, 1.0, "less"), wilson_p(9, 10, 1.0, "less")
+    (0.02889, 0.5, 0.0)
+    """
+    _check_share(successes, n)
+    if not 0.0 <= bar <= 1.0:
+        raise ValueError(f"the bar of a share must lie between 0 and 1, got {bar!r}")
+    difference = successes / n - bar
+    spread = math.sqrt(bar * (1.0 - bar) / n)
+    if spread == 0.0:
+        return _p_without_spread(difference, alternative)
+    z = difference / spread
+    # erfc keeps its relative precision in the far tail, where 1 - erf is 0.
+    return 0.5 * math.erfc((-z if alternative == "less" else z) / math.sqrt(2.0))
+
+
+def cluster_t(values: Sequence[float], clusters: Sequence[Hashable], confidence: float) -> Interval | None:
+    """mean +- t standard errors, with the variance of cluster sums and G - 1 degrees of freedom.
+
+    With r_g the sum of x - mean over cluster g: variance of the mean = G / (G - 1) * sum of r_g^2 / n^2 (the
+    mean as a ratio of cluster sums to cluster sizes, linearised). With one item in each cluster it is the
+    plain t interval. Not clipped to the metric's range: near its ends it may reach beyond. None with fewer
+    than two clusters; [mean, mean] when the values do not vary between clusters. Raises ValueError as `mean`,
+    for lengths that differ and for a confidence outside 0 to 1. Source: Cochran, Sampling Techniques (1977);
+    for evaluations Miller, Adding Error Bars to Evals (2024).
+
+    >>> interval = cluster_t([0.2, 0.4, 0.9], ["a", "b", "c"], 0.95)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (-0.3957, 1.3957)
+    """
+    tail = _tail(confidence)
+    spread = _cluster_spread(values, clusters)
+    if spread is None:
+        return None
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(spread.degrees, tail)) * spread.standard_error
+    return Interval(spread.mean - half, spread.mean + half)
+
+
+def cluster_t_p(
+    values: Sequence[float], clusters: Sequence[Hashable], bar: float, alternative: Alternative
+) -> float | None:
+    """One-sided p of the t test of a mean against a bar, with the variance of `cluster_t`.
+
+    `alternative` is what a small p shows: that the true mean is "less" or "greater" than the bar. Without
+    spread p is 0 where the mean is on the alternative's side of the bar, 1 on the other, 0.5 on it (within
+    1e-9). None with fewer than two clusters. Raises ValueError as `cluster_t`.
+
+    >>> round(cluster_t_p([0.2, 0.4, 0.9], ["a", "b", "c"], 0.9, "less"), 4)
+    0.0973
+    """
+    if not math.isfinite(bar):
+        raise ValueError(f"a bar is a finite number, got {bar!r}")
+    spread = _cluster_spread(values, clusters)
+    if spread is None:
+        return None
+    difference = spread.mean - bar
+    if spread.standard_error == 0.0:
+        return _p_without_spread(difference, alternative)
+    from scipy.special import stdtr
+
+    t = difference / spread.standard_error
+    return float(stdtr(spread.degrees, t if alternative == "less" else -t))
+
+
+def bootstrap(
+    statistic: Callable[[IndexArray], float | None],
+    n: int,
+    generator: np.random.Generator,
+    confidence: float,
+    resamples: int = 10_000,
+    clusters: Sequence[Hashable] | None = None,
+) -> BootstrapResult:
+    """Percentile interval of a statistic of n items, each resample drawn with replacement.
+
+    `statistic` takes an integer array of item indices and gives the value on those items, None where it has
+    none (a NaN or an infinity counts as none). With `clusters` (one label an item) whole clusters are drawn.
+    The ends are widened to the value on all items where the percentiles leave it out. Resamples without a
+    value are counted; there is no interval when they are more than 5 %, when the statistic has no value on all
+    items, or with fewer than two items (clusters) to draw. Raises ValueError for no items, no resamples,
+    labels that are not one an item, or a confidence outside 0 to 1. Source: Efron and Tibshirani, An
+    Introduction to the Bootstrap (1993).
+
+    >>> import numpy as np
+    >>> scores = np.array([0.2, 0.4, 0.9])
+    >>> bootstrap(lambda items: float(scores[items].max()), 3, row_generator(0, "row"), 0.9, resamples=200)
+    BootstrapResult(low=0.4, high=0.9, undefined=0)
+    """
+    import numpy as np
+
+    tail = _tail(confidence)
+    if n < 1 or resamples < 1:
+        raise ValueError(f"a bootstrap needs items and resamples, got {n} and {resamples}")
+    labels: Sequence[Hashable] = range(n) if clusters is None else clusters
+    if len(labels) != n:
+        raise ValueError(f"{n} items need {n} cluster labels, got {len(labels)}")
+    estimate = _defined(statistic(np.arange(n)))
+    drawn = (_defined(statistic(items)) for items in _resampled(labels, generator, resamples))
+    values = [value for value in drawn if value is not None]
+    undefined = resamples - len(values)
+    if estimate is None or undefined > _MAX_UNDEFINED * resamples or len(set(labels)) < 2:
+        return BootstrapResult(None, None, undefined)
+    low, high = np.quantile(values, [tail, 1.0 - tail])
+    return BootstrapResult(min(float(low), estimate), max(float(high), estimate), undefined)
+
+
+def row_generator(seed: int, row_id: str) -> np.random.Generator:
+    """A generator that depends on the seed and the row's id alone: the same in every process and every order.
+
+    >>> row_generator(0, "truthfulqa[mc1]").random() == row_generator(0, "truthfulqa[mc1]").random()
+    True
+    """
+    from numpy.random import PCG64, Generator
+
+    # Python's own hash() is salted per process, and default_rng may one day mean another bit generator.
+    digest = sha256(f"{seed}:{row_id}".encode()).digest()
+    return Generator(PCG64(int.from_bytes(digest, "big")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    mean: float
+    standard_error: float
+    degrees: int
+
+
+def _cluster_spread(values: Sequence[float], clusters: Sequence[Hashable]) -> _Spread | None:
+    """The mean with the standard error of cluster sums; None with fewer than two clusters."""
+    if len(values) != len(clusters):
+        raise ValueError(f"{len(values)} values need as many cluster labels, got {len(clusters)}")
+    centre = mean(values)
+    residuals: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for value, cluster in zip(values, clusters, strict=True):
+        residuals[cluster].append(value - centre)
+    g = len(residuals)
+    if g < 2:
+        return None
+    squares = math.fsum(math.fsum(cluster) ** 2 for cluster in residuals.values())
+    error = math.sqrt(g / (g - 1) * squares) / len(values)
+    return _Spread(centre, error if error > _ROUNDING * max(map(abs, values)) else 0.0, g - 1)
+
+
+def _resampled(labels: Sequence[Hashable], generator: np.random.Generator, resamples: int) -> Iterator[IndexArray]:
+    """The item indices of each resample: as many clusters as there are, drawn with replacement, each whole."""
+    import numpy as np
+
+    numbers: dict[Hashable, int] = {}
+    cluster_of = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    by_cluster = np.argsort(cluster_of, kind="stable")
+    sizes = np.bincount(cluster_of)
+    starts = np.cumsum(sizes) - sizes
+    for _ in range(resamples):
+        drawn = generator.integers(len(sizes), size=len(sizes))
+        taken = sizes[drawn]
+        # A place in the resample, less where its cluster begins there, plus where it begins in by_cluster.
+        shift = np.repeat(starts[drawn] - (np.cumsum(taken) - taken), taken)
+        yield by_cluster[shift + np.arange(len(shift))]
+
+
+def _defined(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _tail(confidence: float) -> float:
+    """The probability outside each end of a two-sided interval."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    return (1.0 - confidence) / 2.0
+
+
+def _check_share(successes: int, n: int) -> None:
+    if n < 1 or not 0 <= successes <= n:
+        raise ValueError(f"a share needs 0 <= successes <= n and n > 0, got {successes} of {n}")
+
+
+def _wilson_low(successes: int, n: int, z: float) -> float:
+    """The smaller root of (1 + z^2/n) b^2 - (2 share + z^2/n) b + share^2, without cancellation."""
+    if successes == 0:
+        return 0.0
+    share = successes / n
+    half = z * z / (2.0 * n)
+    return share * share / (share + half + z * math.sqrt(share * (1.0 - share) / n + (z / (2.0 * n)) ** 2))
+
+
+def _p_without_spread(difference: float, alternative: Alternative) -> float:
+    """The limit of the test as the spread goes to 0: decided by the side alone."""
+    if abs(difference) <= TOLERANCE:
+        return 0.5
+    return 0.0 if (difference < 0) == (alternative == "less") else 1.0

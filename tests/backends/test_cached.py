@@ -1,0 +1,185 @@
+"""Kept answers are not asked again, new ones are kept as they arrive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.store.fakes import FACTS, IDENTITY, FakeBackend, reply_to, requests
+from truthguard.backends.cached import MAX_AGE, CachedBackend
+from truthguard.backends.protocol import Backend, Masses, NextToken, Reply, Request, Score
+from truthguard.errors import ModelError
+from truthguard.records import Identity, Missing
+from truthguard.store.answers import AnswerStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> AnswerStore:
+    return AnswerStore(tmp_path / "answers.sqlite3")
+
+
+def cached(store: AnswerStore, inner: FakeBackend, identity: Identity = IDENTITY) -> Backend:
+    return CachedBackend(identity, lambda: inner, store)
+
+
+def no_model() -> Backend:
+    raise AssertionError("a model was opened")
+
+
+def test_a_second_run_opens_no_model(store: AnswerStore) -> None:
+    """What was answered once is answered again without a model, marked as cached, otherwise the same."""
+    first = list(cached(store, FakeBackend()).answer(requests(3)))
+    second = list(CachedBackend(IDENTITY, no_model, store).answer(requests(3)))
+    assert [reply.cached for reply in first] == [False] * 3
+    assert second == [replace(reply, cached=True) for reply in first]
+
+
+def test_only_what_is_missing_is_asked_all_at_once(store: AnswerStore) -> None:
+    """The inner backend sees the requests without an answer in one call, in their order."""
+    list(cached(store, FakeBackend()).answer(requests(5)[1:3]))
+    inner = FakeBackend()
+    replies = list(cached(store, inner).answer(requests(5)))
+    assert inner.calls == 1
+    assert inner.asked == [requests(5)[index] for index in (0, 3, 4)]
+    assert {reply.request for reply in replies if reply.cached} == set(requests(5)[1:3])
+
+
+def test_no_requests_open_no_model(store: AnswerStore) -> None:
+    """Nothing asked is nothing opened."""
+    assert list(CachedBackend(IDENTITY, no_model, store).answer([])) == []
+
+
+def test_each_reply_is_kept_before_it_is_passed_on(store: AnswerStore) -> None:
+    """Whoever stops in the middle has kept every reply that was seen."""
+    replies = cached(store, FakeBackend()).answer(requests(5))
+    next(replies)
+    next(replies)
+    inner = FakeBackend()
+    list(cached(store, inner).answer(requests(5)))
+    assert inner.asked == requests(5)[2:]
+
+
+def test_a_failure_in_the_middle_keeps_what_was_answered(store: AnswerStore) -> None:
+    """After a crash of the inner backend the answers before it are not asked again."""
+
+    def crash(request: Request) -> Reply:
+        if request == requests(5)[3]:
+            raise ModelError("out of memory")
+        return reply_to(request)
+
+    with pytest.raises(ModelError, match="out of memory"):
+        list(cached(store, FakeBackend(crash)).answer(requests(5)))
+    inner = FakeBackend()
+    list(cached(store, inner).answer(requests(5)))
+    assert inner.asked == requests(5)[3:]
+
+
+def test_any_order_of_completion_will_do(store: AnswerStore) -> None:
+    """Replies that come in another order are kept under their own requests."""
+    list(cached(store, FakeBackend(backwards=True)).answer(requests(4)))
+    second = list(CachedBackend(IDENTITY, no_model, store).answer(requests(4)))
+    assert [replace(reply, cached=False) for reply in second] == [reply_to(request) for request in requests(4)]
+
+
+def test_equal_requests_are_asked_once(store: AnswerStore) -> None:
+    """Equal requests of one call cost one question, and each gets a reply that carries its own request."""
+    one, two = Score("q", (" a",)), Score("q", (" a",))
+    inner = FakeBackend()
+    replies = list(cached(store, inner).answer([one, Score("r", ()), two, one]))
+    assert inner.asked == [one, Score("r", ())]
+    assert len(replies) == 4
+    assert sum(reply.request is one for reply in replies) == 2
+    assert sum(reply.request is two for reply in replies) == 1
+    assert sum(reply.cached for reply in replies) == 2
+
+
+def test_a_reason_is_passed_on_and_asked_again(store: AnswerStore) -> None:
+    """A reply without a value is nobody's answer: the next run asks again."""
+
+    def refuse(request: Request) -> Reply:
+        return Reply(request, datetime.now(UTC), missing=Missing("failed", "no"))
+
+    (reply,) = cached(store, FakeBackend(refuse)).answer(requests(1))
+    assert reply.missing == Missing("failed", "no")
+    inner = FakeBackend()
+    (reply,) = cached(store, inner).answer(requests(1))
+    assert (reply.missing, reply.cached, len(inner.asked)) == (None, False, 1)
+
+
+def test_another_identity_shares_nothing(store: AnswerStore) -> None:
+    """Another model, dtype or library version is asked itself."""
+    list(cached(store, FakeBackend()).answer(requests(2)))
+    for other in (replace(IDENTITY, dtype="bfloat16"), replace(IDENTITY, libraries={"fake": "2"})):
+        inner = FakeBackend()
+        list(cached(store, inner, other).answer(requests(2)))
+        assert len(inner.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("digest", "age", "asked"),
+    [
+        (None, MAX_AGE - timedelta(minutes=5), 0),
+        (None, MAX_AGE + timedelta(minutes=5), 1),
+        ("0" * 64, timedelta(days=4000), 0),
+    ],
+)
+def test_answers_that_may_change_grow_old(store: AnswerStore, digest: str | None, age: timedelta, asked: int) -> None:
+    """A model without a digest is asked again after 12 hours; one with a digest never."""
+    identity = replace(IDENTITY, digest=digest)
+
+    def long_ago(request: Request) -> Reply:
+        return Reply(request, datetime.now(UTC) - age, value=Masses((-1.0,)))
+
+    list(cached(store, FakeBackend(long_ago), identity).answer(requests(1)))
+    inner = FakeBackend()
+    list(cached(store, inner, identity).answer(requests(1)))
+    assert len(inner.asked) == asked
+
+
+def test_facts_survive_the_model(store: AnswerStore) -> None:
+    """What was learnt stands there in a run that asked nothing, which then spent no second on loading."""
+    first = cached(store, FakeBackend())
+    assert first.facts() is None
+    list(first.answer(requests(1)))
+    assert first.facts() == FACTS
+    second = CachedBackend(IDENTITY, no_model, store)
+    list(second.answer(requests(1)))
+    assert second.facts() == replace(FACTS, seconds_load=0.0)
+    assert CachedBackend(replace(IDENTITY, dtype="float16"), no_model, store).facts() is None
+
+
+def test_facts_are_kept_with_the_first_reply(store: AnswerStore) -> None:
+    """A run killed after its last reply leaves the facts, too: nobody will load the model to learn them."""
+    replies = cached(store, FakeBackend()).answer(requests(1))
+    next(replies)
+    assert CachedBackend(IDENTITY, no_model, store).facts() == replace(FACTS, seconds_load=0.0)
+
+
+def test_refusals_are_the_inner_backends(store: AnswerStore) -> None:
+    """What the inner backend cannot answer is refused in its words, without loading it."""
+    inner = FakeBackend(refusal="no log-probabilities")
+    assert cached(store, inner).refuses(NextToken) == "no log-probabilities"
+    assert cached(store, FakeBackend()).refuses(Score) is None
+    assert (inner.calls, inner.loaded) == (0, False)
+
+
+def test_closing_frees_the_model_and_answering_opens_it_anew(store: AnswerStore) -> None:
+    """After `close` the inner backend is closed; the next question opens a new one."""
+    opened: list[FakeBackend] = []
+
+    def open_inner() -> Backend:
+        opened.append(FakeBackend())
+        return opened[-1]
+
+    backend = CachedBackend(IDENTITY, open_inner, store)
+    backend.close()
+    assert opened == []
+    list(backend.answer(requests(1)))
+    backend.close()
+    assert [each.closed for each in opened] == [1]
+    list(backend.answer(requests(2)))
+    assert [each.asked for each in opened] == [requests(1), requests(2)[1:]]
+    assert backend.identity() == IDENTITY

@@ -1,0 +1,271 @@
+"""The public record of a session: one strict-JSON file, written whole and read back with care.
+
+The classes here are the file's form; `schema` is raised whenever one of them changes. What later versions fill
+(a judge, answers in words, their samples) already has its place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from truthguard import __version__
+from truthguard.errors import DataError, Mistake, StoreError
+from truthguard.records import (
+    Counts,
+    Facts,
+    Identity,
+    ItemScores,
+    Missing,
+    RowResult,
+    Run,
+    ScoredChoice,
+    Verdict,
+)
+from truthguard.store.atomic import write_atomically
+from truthguard.store.encoding import FormError, decode, encode
+
+SCHEMA = 1
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRow:
+    """A row's outcome. `slice` is None, the category's full name or the item's id; `n` the scored items."""
+
+    id: str
+    benchmark: str
+    metric: str
+    slice: str | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    n: int | None
+    n_unscored: int | None
+    n_dropped: int | None
+    bar: Mapping[str, object]
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedItem:
+    """One item. A NaN log-likelihood is None in `choices`, and `reasons` says so under its field's name."""
+
+    id: str
+    category: str
+    question: str
+    values: Mapping[str, float | None]
+    reasons: Mapping[str, Missing]
+    answer: str | None
+    choices: tuple[ScoredChoice, ...]
+    samples: tuple[Mapping[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """One benchmark on one model; `seconds` is scoring alone, without `seconds_load`."""
+
+    benchmark: str
+    version: str | None
+    data_sha256: str
+    file_sha256: str
+    model: Identity
+    judge: Mapping[str, object] | None
+    settings: Mapping[str, object]
+    scorer: Facts | None
+    counts: Counts
+    seconds: float
+    seconds_load: float
+    oldest_answer: datetime | None
+    complete: bool
+    items: tuple[RecordedItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The whole file: `truthguard` is the version that wrote it."""
+
+    schema: int
+    truthguard: str
+    created: datetime
+    rows: tuple[RecordedRow, ...]
+    runs: tuple[RecordedRun, ...]
+
+
+def make_record(rows: Sequence[RowResult], runs: Sequence[Run], created: datetime) -> Record:
+    """The record of these outcomes and of the runs behind them."""
+    return Record(SCHEMA, __version__, created, tuple(map(_row, rows)), tuple(map(_run, runs)))
+
+
+def row_record(result: RowResult) -> dict[str, Any]:
+    """A row's outcome as it stands in the file."""
+    encoded: dict[str, Any] = encode(_row(result))
+    return encoded
+
+
+def write_record(path: Path, rows: Sequence[RowResult], runs: Sequence[Run]) -> None:
+    """Write the record of a session to `path`, whole or not at all.
+
+    UTF-8 without a byte order mark; -inf is the string "-inf"; lone surrogates become U+FFFD. Raises StoreError
+    when the folder does not exist or the file cannot be written.
+    """
+    text = json.dumps(encode(make_record(rows, runs, datetime.now(UTC))), ensure_ascii=False, allow_nan=False, indent=1)
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise StoreError(
+            f"{path}: the record cannot be written, the folder {target.parent} does not exist:"
+            " make it, or name another file with --truthguard-json FILE"
+        )
+    if target.exists() and not target.is_file():
+        raise StoreError(
+            f"{path}: the record cannot be written, this is no regular file:"
+            " name another one with --truthguard-json FILE"
+        )
+    try:
+        write_atomically(target, (_LONE_SURROGATE.sub("\ufffd", text) + "\n").encode())
+    except OSError as error:
+        raise StoreError(
+            f"{path}: the record cannot be written ({error}): name another file with --truthguard-json FILE"
+        ) from error
+
+
+def read_record(path: Path) -> Record:
+    """Read a record, with or without a byte order mark.
+
+    Raises DataError naming the file and what was expected: no such file, not UTF-8, not JSON, cut off, a NaN
+    literal, a `schema` of another version, keys missing or unknown, values of the wrong type.
+    """
+    data = _parse(path, _read(path))
+    if not isinstance(data, dict) or "schema" not in data:
+        _refuse(path, 'expected a record of truthguard: an object with "schema", "rows" and "runs"')
+    schema = data["schema"]
+    if type(schema) is not int or schema < 1:
+        _refuse(path, f'expected a whole number for "schema", got {schema!r}')
+    if schema > SCHEMA:
+        written = f", written by truthguard {data['truthguard']}" if "truthguard" in data else ""
+        _refuse(
+            path,
+            f"a record of schema {schema}{written}; this truthguard {__version__} reads schema {SCHEMA}:"
+            " install a newer one, or write the record again with this one",
+        )
+    try:
+        return decode(Record, data)
+    except FormError as error:
+        _refuse(path, f"not a record of schema {SCHEMA}: {error}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError([Mistake(f"the record cannot be read ({error.strerror or error})", path)]) from error
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 at byte {error.start}: expected a record as --truthguard-json writes it"
+        raise DataError([Mistake(message, path)]) from error
+
+
+def _parse(path: Path, text: str) -> Any:
+    def no_number(literal: str) -> NoReturn:
+        _refuse(path, f'{literal} is not JSON: expected a number, null or the string "-inf"')
+
+    try:
+        return json.loads(text, parse_constant=no_number)
+    except RecursionError:
+        _refuse(path, "nested too deeply for a record")
+    except json.JSONDecodeError as error:
+        # A record ends with its outermost bracket: anything else was cut off on the way.
+        cut = "" if text.rstrip().endswith("}") and error.pos < len(text.rstrip()) else "cut off, "
+        message = f"{cut}not JSON at character {error.pos} of {len(text)} (column {error.colno}): {error.msg}"
+        raise DataError([Mistake(message + "; write or copy the record again", path, error.lineno)]) from None
+
+
+def _refuse(path: Path, message: str) -> NoReturn:
+    raise DataError([Mistake(message, path)]) from None
+
+
+def _row(result: RowResult) -> RecordedRow:
+    row, summary = result.row, result.summary
+    bar: dict[str, object] = {
+        end: value for end, value in (("min", row.bar.min), ("max", row.bar.max)) if value is not None
+    }
+    if bar:
+        bar["block_on"] = row.bar.block_on
+    return RecordedRow(
+        id=row.id,
+        benchmark=row.benchmark,
+        metric=row.metric,
+        slice=row.category if row.item is None else row.item,
+        estimate=summary.estimate if summary else None,
+        low=summary.low if summary else None,
+        high=summary.high if summary else None,
+        confidence=summary.confidence if summary else row.confidence,
+        n=summary.n if summary else None,
+        n_unscored=summary.n_unscored if summary else None,
+        n_dropped=summary.n_dropped if summary else None,
+        bar=bar,
+        verdict=result.verdict,
+        reason=result.reason,
+    )
+
+
+def _run(run: Run) -> RecordedRun:
+    return RecordedRun(
+        benchmark=run.benchmark,
+        version=run.version,
+        data_sha256=run.data_sha256,
+        file_sha256=run.file_sha256,
+        model=run.model,
+        judge=None,
+        settings=run.settings,
+        scorer=run.scorer,
+        counts=run.counts,
+        seconds=run.seconds,
+        seconds_load=run.seconds_load,
+        oldest_answer=run.oldest_answer,
+        complete=run.complete,
+        items=tuple(map(_item, run.items)),
+    )
+
+
+def _item(item: ItemScores) -> RecordedItem:
+    values, reasons = dict(item.values), dict(item.reasons)
+    for name, value in values.items():
+        if _is_nan(value):
+            values[name] = None
+            reasons.setdefault(name, Missing("nan", "the value is not a number"))
+    for name in ("log_likelihood", "p_yes"):
+        places = [place for place, each in enumerate(item.choices, 1) if _is_nan(getattr(each, name))]
+        if places:
+            listed = ", ".join(map(str, places))
+            reasons[name] = Missing("nan", f"not a number for choice {listed} of {len(item.choices)}")
+    return RecordedItem(
+        id=item.id,
+        category=item.category,
+        question=item.question,
+        values=values,
+        reasons=reasons,
+        answer=item.answer,
+        choices=tuple(map(_choice, item.choices)),
+        samples=(),
+    )
+
+
+def _choice(choice: ScoredChoice) -> ScoredChoice:
+    return replace(choice, log_likelihood=_number(choice.log_likelihood), p_yes=_number(choice.p_yes))
+
+
+def _number(value: float | None) -> float | None:
+    return None if _is_nan(value) else value
+
+
+def _is_nan(value: float | None) -> bool:
+    return value is not None and math.isnan(value)

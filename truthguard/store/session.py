@@ -1,0 +1,183 @@
+"""What one pytest session shares: the controller and its xdist workers measure each run once.
+
+Whoever asks for a run first claims it with a lock that dies with its process, and computes it; the others wait
+and read it. After a kill the next one in the queue gets the lock and resumes from the answers that were kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from truthguard import errors
+from truthguard.errors import StoreError, TruthguardError
+from truthguard.records import Run
+from truthguard.store.atomic import write_atomically
+from truthguard.store.encoding import FormError, decode, encode, from_bytes, to_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the run with this key is, as its measuring process last said."""
+
+    key: str
+    done: int
+    total: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An error of a run, kept so that everyone who needs the run shows the same one."""
+
+    error: str
+    message: str
+
+    @classmethod
+    def of(cls, error: TruthguardError) -> _Failure:
+        known = next(each for each in type(error).__mro__ if getattr(errors, each.__name__, None) is each)
+        return cls(known.__name__, str(error))
+
+    def as_error(self) -> TruthguardError:
+        error: TruthguardError = getattr(errors, self.error)(self.message)
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a run ended with: exactly one of the two."""
+
+    run: Run | None = None
+    failure: _Failure | None = None
+
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.failure is None):
+            raise FormError("expected a run or a failure, exactly one of them")
+
+
+class ProgressNote:
+    """Where the process that measures says how far it is. Write as often as people can read, not more."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self._path = path
+        self._key = key
+
+    def write(self, done: int, total: int, text: str) -> None:
+        """Replace the note."""
+        # A note is for the eyes only: that it cannot be written is no reason to lose a run.
+        with contextlib.suppress(OSError):
+            write_atomically(self._path, to_bytes(encode(Progress(self._key, done, total, text))))
+
+
+class SessionStore:
+    """The runs of a session, in `folder`, by key (runner.run_key).
+
+    `claims` is the folder of the locks. It belongs beside the kept answers, so that two sessions that want the
+    same run take turns and the second finds every answer. Default: in the session's own folder.
+    """
+
+    def __init__(self, folder: Path, claims: Path | None = None) -> None:
+        self._folder = folder
+        self._claims = folder / "claims" if claims is None else claims
+        self._read: dict[str, Run] = {}
+
+    def run_once(self, key: str, compute: Callable[[], Run]) -> Run:
+        """The run with this key: read where it is finished, else computed here, by one process at a time.
+
+        A TruthguardError of `compute` is kept like a run: it is raised here and, of the same class and with the
+        same message, for everyone who asks later. Any other exception releases the claim and is not kept.
+        """
+        run = self.read_run(key)
+        if run is not None:
+            return run
+        with self.claim(key):
+            run = self.read_run(key)
+            if run is not None:
+                return run
+            try:
+                run = compute()
+            except TruthguardError as error:
+                self._keep(key, _Outcome(failure=_Failure.of(error)))
+                raise
+            self._keep(key, _Outcome(run=run))
+            self._read[key] = run
+            return run
+
+    def read_run(self, key: str) -> Run | None:
+        """The finished run with this key, None when there is none. Raises the error that the run ended with."""
+        if key in self._read:
+            return self._read[key]
+        path = self._path(key)
+        try:
+            outcome = decode(_Outcome, from_bytes(path.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path}: a run of this session cannot be read ({error})") from error
+        if outcome.failure is not None:
+            raise outcome.failure.as_error()
+        if outcome.run is not None:
+            self._read[key] = outcome.run
+        return outcome.run
+
+    def warn(self, lines: Iterable[str]) -> None:
+        """Leave lines for the session's summary; the same line from several processes stands there once."""
+        for line in lines:
+            content = line.encode("utf-8", "surrogatepass")
+            self._write_file(f"warning-{hashlib.sha256(content).hexdigest()[:16]}.txt", content)
+
+    def warnings(self) -> list[str]:
+        """The lines that any process of the session left for the summary."""
+        files = sorted(self._folder.glob("warning-*.txt"))
+        return sorted(file.read_bytes().decode("utf-8", "surrogatepass") for file in files)
+
+    @contextlib.contextmanager
+    def claim(self, key: str) -> Iterator[None]:
+        """Wait for the right to compute this run; it ends with the block, or with the process."""
+        path = self._claims / f"{key}.lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A file that merely exists would outlive a killed process: without flock there is no claim.
+            lock = FileLock(path, fallback_to_soft=False)
+            lock.acquire()
+        except (OSError, NotImplementedError) as error:
+            raise StoreError(
+                f"{path}: the run cannot be claimed ({type(error).__name__}: {error})."
+                " Name a folder on a disk that locks files with --truthguard-cache DIR, or keep none:"
+                " --truthguard-cache off"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def progress(self, key: str) -> ProgressNote:
+        """Where to say how far the run with this key is."""
+        return ProgressNote(self._folder / f"progress-{key}.json", key)
+
+    def read_progress(self) -> tuple[Progress, ...]:
+        """How far each run is that someone measures or has measured."""
+        notes = []
+        for path in sorted(self._folder.glob("progress-*.json")):
+            with contextlib.suppress(OSError, FormError):
+                notes.append(decode(Progress, from_bytes(path.read_bytes())))
+        return tuple(notes)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"run-{key}.json"
+
+    def _keep(self, key: str, outcome: _Outcome) -> None:
+        self._write_file(self._path(key).name, to_bytes(encode(outcome)))
+
+    def _write_file(self, name: str, content: bytes) -> None:
+        path = self._folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, content)
+        except OSError as error:
+            raise StoreError(f"{path}: what this session shares cannot be written ({error})") from error

@@ -1,0 +1,35 @@
+"""Text from data files and models made safe to show: nothing in it may act on the terminal or hide."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def visible(text: str, width: int = 100) -> str:
+    """The text on one line: what is not printable as a Python escape, cut at `width` characters with an ellipsis.
+
+    Escaped are control characters (newlines and the escape character among them), bidirectional and zero-width
+    format characters, lone surrogates, line and paragraph separators, and code points without a character.
+    Spaces of any width and backslashes stay as they are. The cut never splits an escape.
+
+    >>> visible("two\\nlines"), visible("red \\x1b[31m"), visible("\\u202eabc"), visible("A long text", 7)
+    ('two\\\\nlines', 'red \\\\x1b[31m', '\\\\u202eabc', 'A long…')
+    """
+    pieces: list[str] = []
+    length = 0
+    for character in text:
+        piece = character if _safe(character) else repr(character)[1:-1]
+        pieces.append(piece)
+        length += len(piece)
+        if length > width:
+            break
+    else:
+        return "".join(pieces)
+    while length > width - 1 and pieces:
+        length -= len(pieces.pop())
+    return "".join(pieces).rstrip() + "…"
+
+
+def _safe(character: str) -> bool:
+    """Printable, or a space of another width (no-break, ideographic), which Python calls not printable."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"

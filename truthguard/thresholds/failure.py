@@ -1,0 +1,105 @@
+"""What a person is told of a row that failed: the score, the bar, how far, how sure, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from truthguard.catalogue import metric_of, printed_name
+from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
+from truthguard.text import visible
+from truthguard.thresholds.comparing import digits_that_differ
+
+MORE = "More: -v lists every row that passed; --truthguard-json FILE keeps every question with all its numbers."
+
+
+def items_of(row: Row, run: Run) -> tuple[ItemScores, ...]:
+    """The run's items in the row's slice: a category by its full name, or one item."""
+    return tuple(
+        item
+        for item in run.items
+        if (row.category is None or item.category == row.category) and (row.item is None or item.id == row.item)
+    )
+
+
+def slice_text(row: Row) -> str:
+    """What part of the benchmark the row is about, by its full name."""
+    if row.item is not None:
+        return f"item {visible(row.item)}"
+    return "all questions" if row.category is None else f"category '{visible(row.category)}'"
+
+
+def unscored_text(summary: MetricSummary) -> str:
+    """What could not be scored, by kind, and what the score could be with it."""
+    kinds = ", ".join(f"{visible(kind)} {count}" for kind, count in sorted(summary.unscored.items()))
+    if summary.bound_low is None or summary.bound_high is None or summary.estimate is None:
+        return kinds
+    return f"{kinds}; over all questions the score lies between {summary.bound_low:.4f} and {summary.bound_high:.4f}"
+
+
+def failure_text(result: RowResult, run: Run) -> str:
+    """The text that pytest shows for a failed row, without a traceback. `run` is the one it was judged on."""
+    row, summary = result.row, result.summary
+    items = items_of(row, run)
+    lines = [
+        f"{row.benchmark}: {printed_name(row.metric)} of {slice_text(row)} does not meet its bar: {result.reason}",
+        "",
+    ]
+    if summary is not None:
+        lines += [f"  {name:<10}{text}" for name, text in _measured(row, summary, items)]
+    lines += _nearest(row, items)
+    lines += ["", f"  model     {visible(run.model.name)} ({run.model.dtype}, {run.model.device})", f"  {MORE}"]
+    return "\n".join(lines)
+
+
+def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> Iterator[tuple[str, str]]:
+    """What was measured, line by line."""
+    if summary.estimate is None:
+        return
+    block_on = row.bar.block_on
+    how = "" if block_on == "estimate" else f' (block_on = "{block_on}", alpha = {row.alpha:.3g})'
+    yield "score", digits_that_differ(summary.estimate, _nearest_end(row, summary.estimate))[0]
+    for name, limit, sign in (("min", row.bar.min, 1), ("max", row.bar.max, -1)):
+        if limit is not None:
+            bar = digits_that_differ(summary.estimate, limit)[1]
+            yield name, f"{bar}, margin {_signed(sign * (summary.estimate - limit))}{how}"
+    yield "questions", f"{summary.n} scored of {summary.n + summary.n_unscored}"
+    if summary.low is None or summary.high is None:
+        yield "interval", "none: one scored question is too few"
+    else:
+        yield "interval", f"{summary.low:.4f} to {summary.high:.4f} at confidence {summary.confidence:g}"
+    if summary.chance is not None:
+        yield "chance", f"{summary.chance:.4f}"
+    yield "unscored", unscored_text(summary) if summary.n_unscored else "none"
+    if summary.inexact:
+        yield "inexact", f"{summary.inexact}, each with the end of its bounds that is worse for it"
+    tied = sum(item.tied_best for item in items)
+    if tied and metric_of(row.metric).name == "mc1":
+        yield "tied best", f"{tied}: the best answer ties with another, which counts as wrong"
+
+
+def _signed(margin: float) -> str:
+    """A margin by its sign, with the digits that tell it from none."""
+    return f"{'-' if margin < 0 else '+'}{digits_that_differ(abs(margin), 0.0)[0]}"
+
+
+def _nearest_end(row: Row, estimate: float) -> float:
+    """The end of the bar that is missed by most, or met by least; the estimate itself without a bar."""
+    low, high = row.bar.min, row.bar.max
+    if low is None or high is None:
+        return next((end for end in (low, high) if end is not None), estimate)
+    return low if low - estimate >= estimate - high else high
+
+
+def _nearest(row: Row, items: Sequence[ItemScores]) -> list[str]:
+    """The questions that would have to change least for the score to move towards its bar."""
+    if not row.bar:
+        return []
+    from truthguard.metrics.summary import nearest_to_flip
+
+    found = nearest_to_flip(items, row.metric, row.bar)
+    if not found:
+        return []
+    lines = ["", "  Nearest to flipping:"]
+    for item, distance in found:
+        lines += [f"    {visible(item.id)}  {distance}", f"      {visible(item.question)}"]
+    return lines

@@ -1,0 +1,175 @@
+"""A thresholds file -> Gate, or one UsageError with every mistake of the file.
+
+Each mistake carries the file, the line and, for a mistyped name, the nearest valid one. What stands inside a
+table whose name is wrong is checked as well, so that mending the name does not bring up the next mistake.
+Categories can be checked only against the data: rows.py does that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from truthguard.catalogue import (
+    BENCHMARKS,
+    DEFAULT_VERSION,
+    LATER_BENCHMARK_KEYS,
+    LATER_BENCHMARKS,
+    LATER_METRICS,
+    METRICS,
+    NORMALIZATIONS,
+)
+from truthguard.errors import UsageError
+from truthguard.records import BenchmarkSettings
+from truthguard.thresholds.checking import MAX_HINTS, Checker
+from truthguard.thresholds.document import load
+from truthguard.thresholds.rowtable import NORMALIZED, row_of
+from truthguard.thresholds.schema import Around, BenchmarkKeys, ModelTable, RowKeys
+from truthguard.thresholds.spec import BenchmarkTable, Gate, RowSpec
+from truthguard.thresholds.wording import header, quoted, shown
+
+_SLUG = re.compile(r"[A-Za-z0-9_-]+")
+_MEASURES = ", ".join(METRICS)
+_OWN = 'a file of your own questions needs kind = "questions" and path'
+
+
+def read(path: Path) -> Gate:
+    """The gate that the TOML file at `path` describes. Loads neither data nor model.
+
+    Raises UsageError with all mistakes of the file in the order of their lines.
+    """
+    data, lines = load(path)
+    checker = Checker(path, lines)
+    model: Mapping[str, Any] = {}
+    tables: list[BenchmarkTable | None] = []
+    for name, value in data.items():
+        if not isinstance(value, dict):
+            _stray(checker, name, value)
+        elif name == "model":
+            model = _model(checker, value)
+        elif name == "judge":
+            checker.add(
+                (name,),
+                "[judge] is a table that a later version of truthguard will read;"
+                f" this one has no judged metrics, only {_MEASURES}",
+            )
+        else:
+            tables.append(_benchmark(checker, name, value))
+    if checker.mistakes:
+        raise UsageError(sorted(checker.mistakes, key=lambda mistake: mistake.line or 0))
+    return Gate(path, MappingProxyType(dict(model)), tuple(table for table in tables if table is not None))
+
+
+def _stray(checker: Checker, name: str, value: object) -> None:
+    """Something at the top of the file that is no table."""
+    if isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        checker.add((name,), f"[{header((name,))}]: a table here is written once, in single brackets")
+    elif name == "model":
+        checker.add((name,), f'model = {shown(value)}: expected a table: [model] and below it name = "..."')
+    else:
+        hint = checker.hint(name, ["model", *BENCHMARKS])
+        checker.add((name,), f"{quoted(name)} = {shown(value)} stands outside every table{hint}")
+    checker.sweep({name: value}, ())
+
+
+def _model(checker: Checker, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    table = checker.table(ModelTable, raw, ("model",))
+    return {} if table is None else table.model_dump(exclude_unset=True)
+
+
+def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> BenchmarkTable | None:
+    """One benchmark's table; None when its name or anything of its own keys is wrong."""
+    before = len(checker.mistakes)
+    benchmark: str | None = name
+    if name in LATER_BENCHMARKS:
+        checker.add(
+            (name,),
+            f"{name!r} is a benchmark that a later version of truthguard will measure; this one has"
+            f" {', '.join(BENCHMARKS)} and files of your own questions",
+        )
+        benchmark = None
+    elif "kind" in raw or "path" in raw:
+        _check_own(checker, name, raw)
+    elif name not in BENCHMARKS:
+        guess = _unknown_table(checker, name)
+        if guess == "model":
+            checker.table(ModelTable, raw, (name,))
+            return None
+        if guess in METRICS or guess in LATER_METRICS:
+            checker.table(RowKeys, raw, (name,), Around(metric=METRICS.get(guess)))
+            return None
+        benchmark = guess if guess in BENCHMARKS else None
+    own, tables = _split(checker, name, raw)
+    around = Around(benchmark)
+    keys = checker.table(BenchmarkKeys, own, (name,), around)
+    rows = [row_of(checker, (name, metric), value) for metric, value in tables.items()]
+    _check_normalization(checker, name, keys, tables)
+    if keys is None or len(checker.mistakes) > before:
+        return None
+    settings = {"version": DEFAULT_VERSION.get(name), **keys.model_dump(exclude_unset=True)}
+    found: tuple[RowSpec, ...] = tuple(row for row in rows if row is not None)
+    return BenchmarkTable(BenchmarkSettings(name, **settings), checker.lines[name,], found)
+
+
+def _unknown_table(checker: Checker, name: str) -> str:
+    """Say that no table has this name, and guess which one was meant ('' when none is near)."""
+    if name in METRICS or name in LATER_METRICS or name in NORMALIZED:
+        checker.add((name,), f"[{name}] is a metric: its table belongs to a benchmark, as in [truthfulqa.mc1]")
+        return NORMALIZED.get(name, name)
+    valid = ["model", *BENCHMARKS, *METRICS]
+    near = get_close_matches(name[:60].lower(), valid, n=1) if len(checker.mistakes) < MAX_HINTS else []
+    hint = checker.hint(name, near or ["model", *BENCHMARKS])
+    checker.add((name,), f"unknown table {header((name,))}{hint} ({_OWN})")
+    return near[0] if near else ""
+
+
+def _check_own(checker: Checker, name: str, raw: Mapping[str, Any]) -> None:
+    """A table of a team's own questions; the values of its keys are the schema's concern."""
+    if name in BENCHMARKS:
+        return
+    if not _SLUG.fullmatch(name):
+        checker.add(
+            (name,),
+            f"{quoted(name)} is no name for a file of questions: ASCII letters, digits, - and _ make up row ids",
+        )
+    lacking = [key for key in ("kind", "path") if key not in raw]
+    if lacking:
+        checker.add((name,), f"{header((name,))} has no {lacking[0]}: {_OWN}")
+
+
+def _split(checker: Checker, name: str, raw: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The benchmark's own keys, and the tables of its rows; what is neither is a mistake."""
+    own: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key in BenchmarkKeys.model_fields or key in LATER_BENCHMARK_KEYS:
+            own[key] = value
+        elif isinstance(value, dict) or key in METRICS or key in LATER_METRICS or key in NORMALIZED:
+            tables[key] = value
+        elif key in RowKeys.model_fields:
+            checker.add(
+                (name, key),
+                f"{header((name,))} {key} is a key of a row: it belongs under a metric, as in {header((name, 'mc1'))}",
+            )
+            checker.table(RowKeys, {key: value}, (name,))
+        else:
+            checker.unknown_key(BenchmarkKeys, (name, key), METRICS)
+            checker.sweep(value, (name, key))
+    return own, tables
+
+
+def _check_normalization(checker: Checker, name: str, keys: BenchmarkKeys | None, tables: Mapping[str, Any]) -> None:
+    """A normalization that no row of the table could show would be ignored."""
+    if keys is None or keys.normalization in (None, NORMALIZATIONS[0]):
+        return
+    normalized = [metric.name for metric in METRICS.values() if metric.elicitation == "log_likelihood"]
+    if not any(metric in tables for metric in normalized):
+        checker.add(
+            (name, "normalization"),
+            f"{header((name,))} normalization = {keys.normalization!r} changes none of its rows:"
+            f" it is for {', '.join(normalized)}",
+        )

@@ -1,0 +1,196 @@
+"""Which keys each table of a thresholds file may have, and which values each key.
+
+Strict: no boolean and no text stands for a number, a whole number may stand for a fraction, NaN and infinity
+never do. What spans several tables is checked in reading.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from truthguard.catalogue import BENCHMARKS, LATER_KINDS, OWN_PROMPTS, PROMPTS, VERSIONS, Metric
+from truthguard.errors import nearest
+
+# Every metric's scale lies in it: the range for a table whose name is wrong.
+WIDEST = (-1.0, 1.0)
+
+NotBlank = Annotated[str, Field(pattern=r"\S")]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a table's values are checked against: the benchmark and the metric it belongs to, as far as known."""
+
+    benchmark: str | None = None
+    metric: Metric | None = None
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return (self.metric.low, self.metric.high) if self.metric else WIDEST
+
+
+NOWHERE = Around()
+
+
+def refuse(message: str) -> NoReturn:
+    """A value that breaks a rule of ours; the message is printed behind `key = value`."""
+    raise PydanticCustomError("rule", "{message}", {"message": message})
+
+
+class Table(BaseModel):
+    """A table whose keys are all known. The fields that were set are those that the file has."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelTable(Table):
+    """[model]: which model answers, and how it is run."""
+
+    name: NotBlank | None = None
+    device: str | None = None
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
+    revision: NotBlank | None = None
+    scorer: Literal["auto", "packed", "plain"] | None = None
+    batch_tokens: Annotated[int, Field(ge=1)] | None = None
+    chat_template: bool | None = None
+    system_prompt: str | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _not_scripted(cls, name: str) -> str:
+        if name.startswith("scripted:"):
+            refuse(
+                "would run code that the file names; give it on the command line"
+                " (--truthguard-model) or in TRUTHGUARD_MODEL"
+            )
+        return name
+
+    @field_validator("device")
+    @classmethod
+    def _device(cls, device: str) -> str:
+        if not re.fullmatch(r"auto|cpu|cuda|cuda:[0-9]{1,3}|mps", device):
+            refuse("expected auto, cpu, cuda, cuda:N (cuda:0, cuda:1, ...) or mps")
+        return device
+
+
+class BenchmarkKeys(Table):
+    """The keys of a benchmark's table that are not rows."""
+
+    kind: str | None = None
+    path: NotBlank | None = None
+    version: str | None = None
+    prompt: str | None = None
+    normalization: Literal["none", "per_token", "per_byte"] | None = None
+    closing_period: bool | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _kind(cls, kind: str, info: ValidationInfo) -> str:
+        if kind in LATER_KINDS:
+            refuse("is a kind that a later version of truthguard will measure; this one has 'questions'")
+        if kind != "questions":
+            refuse("expected 'questions'")
+        return _own_only(kind, info)
+
+    @field_validator("path")
+    @classmethod
+    def _path(cls, path: str, info: ValidationInfo) -> str:
+        return _own_only(path, info)
+
+    @field_validator("version")
+    @classmethod
+    def _version(cls, version: str, info: ValidationInfo) -> str:
+        benchmark = _around(info).benchmark
+        valid = VERSIONS.get(benchmark or "", ())
+        if benchmark is not None and not valid:
+            refuse(f"only {' and '.join(VERSIONS)} has versions, not {benchmark}")
+        if valid and version not in valid:
+            refuse("unknown version" + nearest(version, valid))
+        return version
+
+    @field_validator("prompt")
+    @classmethod
+    def _prompt(cls, prompt: str, info: ValidationInfo) -> str:
+        benchmark = _around(info).benchmark
+        valid = PROMPTS["truthfulqa"] if benchmark is None else PROMPTS.get(benchmark, OWN_PROMPTS)
+        if prompt not in valid:
+            refuse("unknown prompt" + (f" of {benchmark}" if benchmark else "") + nearest(prompt, valid))
+        return prompt
+
+
+class LimitKeys(Table):
+    """What a score is held against: the keys that a row, `each` and a category share."""
+
+    min: float | None = None
+    max: float | None = None
+    block_on: Literal["estimate", "proof", "doubt"] | None = None
+    confidence: float | None = None
+    max_unscored: Annotated[float, Field(ge=0, le=1)] | None = None
+    min_items: Annotated[int, Field(ge=1)] | None = None
+    waive_until: date | None = None
+    waive_reason: NotBlank | None = None
+
+    @field_validator("min", "max")
+    @classmethod
+    def _in_range(cls, bar: float, info: ValidationInfo) -> float:
+        return _bar(bar, info)
+
+    @field_validator("max")
+    @classmethod
+    def _above_min(cls, bar: float, info: ValidationInfo) -> float:
+        low = info.data.get("min")
+        if low is not None and bar < low:
+            refuse(f"lies below min = {low}: no score can meet both")
+        return bar
+
+    @field_validator("confidence")
+    @classmethod
+    def _confidence(cls, confidence: float) -> float:
+        if not 0.5 < confidence < 1:
+            hint = f"; {confidence:g} looks like per cent" if 50 < confidence < 100 else ""
+            refuse("must lie above 0.5 and below 1" + hint)
+        return confidence
+
+
+class RowKeys(LimitKeys):
+    """A row: a benchmark's table of one metric."""
+
+    item_min: float | None = None
+    by: Literal["category"] | None = None
+    each: LimitKeys | None = None
+    categories: dict[str, LimitKeys] | None = None
+
+    @field_validator("item_min")
+    @classmethod
+    def _item_in_range(cls, bar: float, info: ValidationInfo) -> float:
+        return _bar(bar, info)
+
+
+def _around(info: ValidationInfo) -> Around:
+    return info.context if isinstance(info.context, Around) else NOWHERE
+
+
+def _own_only(value: str, info: ValidationInfo) -> str:
+    benchmark = _around(info).benchmark
+    if benchmark in BENCHMARKS:
+        refuse(f"is for files of your own questions; {benchmark} is built in")
+    return value
+
+
+def _bar(bar: float, info: ValidationInfo) -> float:
+    """A bar that no score could miss, or none could meet, is a slip of the pen."""
+    around = _around(info)
+    low, high = around.range
+    if low <= bar <= high:
+        return bar
+    scale = f"scores here run from {low:g} to {high:g}"
+    if 1 < abs(bar) <= 100:
+        refuse(f"{bar:g} looks like per cent: {scale}")
+    whose = f"the range of {around.metric.name}" if around.metric else "the range of every metric"
+    refuse(f"lies outside {whose}: {scale}")

@@ -1,0 +1,73 @@
+"""What a thresholds file says, once it is known to be right. Frozen, plain, no pydantic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from truthguard.records import Bar, BenchmarkSettings, BlockOn
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a score is held against, and how. `max_unscored` is the metric's own unless the file says otherwise."""
+
+    max_unscored: float
+    min: float | None = None
+    max: float | None = None
+    block_on: BlockOn = "estimate"
+    confidence: float = 0.95
+    min_items: int = 1
+    waive_until: date | None = None
+    waive_reason: str | None = None
+
+    @property
+    def bar(self) -> Bar:
+        return Bar(self.min, self.max, self.block_on)
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySpec:
+    """A category that is named in the file, with all of its limits: its own, else `each`'s, else the row's."""
+
+    line: int
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpec:
+    """One table of a benchmark and a metric.
+
+    `metric` is the catalogue's name. `each` holds the limits of the category rows, what it leaves out filled from
+    the row; with `by_category` every category of the data has such a row, else only those in `categories`.
+    `item_min` is the bar that every selected item must meet by itself.
+    """
+
+    metric: str
+    line: int
+    limits: Limits
+    each: Limits
+    by_category: bool = False
+    categories: Mapping[str, CategorySpec] = field(default_factory=dict)
+    item_min: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTable:
+    """A benchmark with its settings, defaults filled in, and its rows in the file's order."""
+
+    settings: BenchmarkSettings
+    line: int
+    rows: tuple[RowSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A thresholds file. `model` holds the keys that [model] sets and no others: the rest comes from elsewhere."""
+
+    path: Path
+    model: Mapping[str, Any]
+    benchmarks: tuple[BenchmarkTable, ...]

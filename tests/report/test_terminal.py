@@ -1,0 +1,177 @@
+"""The table at the end of a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from truthguard.records import Bar, Counts, Facts, Identity, ItemScores, MetricSummary, Row, RowResult, Run, Verdict
+from truthguard.report.terminal import Line, bar_text, margin, summary_lines
+
+
+def result(
+    verdict: Verdict = "pass",
+    *,
+    metric: str = "mc1",
+    category: str | None = None,
+    item: str | None = None,
+    estimate: float | None = 0.375,
+    bar: Bar = Bar(min=0.22),  # noqa: B008 - frozen
+    reason: str = "",
+    n_unscored: int = 0,
+) -> RowResult:
+    name = f"truthfulqa[{metric}" + (f"-{category or item}" if category or item else "") + "]"
+    row = Row(name, "truthfulqa", metric, 7, bar, category=category, item=item)
+    summary = MetricSummary(metric, 40, n_unscored, estimate, 0.2422, 0.5297, 0.95, chance=0.2225)
+    return RowResult(row, summary, verdict, reason)
+
+
+def run(**changes: object) -> Run:
+    made = Run(
+        benchmark="truthfulqa",
+        version="2021-10",
+        data_sha256="d",
+        file_sha256="f",
+        model=Identity("some/model", "huggingface", "digest"),
+        settings={},
+        scorer=Facts("packed", "", 1e-6, 0.8),
+        counts=Counts(requests=40, prompt_tokens=1000, completion_tokens=200),
+        seconds=3.25,
+        seconds_load=0.8,
+        oldest_answer=None,
+        complete=True,
+        items=(ItemScores("tqa-1", "Law", "Q?", {"mc1": 1.0}),),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def texts(lines: list[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def test_a_row_shows_everything_that_the_gate_knows() -> None:
+    """Benchmark, printed name, slice, score, interval, n, bar, margin, verdict and chance stand in one line."""
+    lines = summary_lines([result()], [])
+    assert lines[0].text.split() == [
+        "benchmark",
+        "metric",
+        "slice",
+        "score",
+        "interval",
+        "n",
+        "bar",
+        "margin",
+        "verdict",
+        "chance",
+    ]
+    assert lines[1].text.split("  ")[0] == "truthfulqa"
+    for part in ("mc1", "all", "0.3750", "[0.2422, 0.5297]", "40", "min 0.22", "+0.1550", "pass", "0.2225"):
+        assert part in lines[1].text
+    assert lines[1].colour == "green"
+
+
+def test_both_forms_of_mc2_are_told_apart() -> None:
+    """The two numbers that the field calls MC2 are printed under different names."""
+    text = texts(summary_lines([result(metric="mc2"), result(metric="mc2_mass")], []))
+    assert "mc2 (yes/no contrast)" in text
+    assert "mc2_mass (probability mass)" in text
+
+
+def test_passing_categories_fold_into_one_line_without_v() -> None:
+    """Thirty-eight green lines hide the one that matters; -v lists them."""
+    rows = [result(category="Law", estimate=0.3), result(category="Myths"), result("fail", category="Weather")]
+    folded = summary_lines(rows, [])
+    assert "Weather" in texts(folded)
+    assert "2 categories passed, the nearest: Law at +0.0800 (-v lists them)" in texts(folded)
+    listed = texts(summary_lines(rows, [], verbose=1))
+    assert "Law" in listed
+    assert "Myths" in listed
+    assert "-v lists" not in listed
+
+
+def test_quiet_keeps_what_did_not_pass_and_the_count() -> None:
+    """-q leaves no passing row and no line about runs."""
+    rows = [result(), result("error", metric="mc3", estimate=None)]
+    text = texts(summary_lines(rows, [run()], verbose=-1))
+    assert "mc1" not in text
+    assert "mc3" in text
+    assert "some/model" not in text
+    assert text.endswith("truthguard: 1 passed, 1 errors")
+
+
+def test_unscored_items_stand_beside_n() -> None:
+    """A score over fewer items than were selected says so in the table."""
+    assert "40 of 44" in texts(summary_lines([result(n_unscored=4)], []))
+
+
+def test_a_row_without_a_score_shows_dashes() -> None:
+    """A missing score is a dash, never 0 and never nan."""
+    line = summary_lines([RowResult(result().row, None, "error", "no model")], [])[1].text
+    assert "nan" not in line
+    assert "0.0000" not in line
+    assert line.split()[3] == "-"
+
+
+def test_the_margin_is_the_distance_to_the_nearer_bar() -> None:
+    """Positive on the passing side, for a floor, a ceiling and both."""
+    assert margin(result(estimate=0.5, bar=Bar(min=0.4))) == 0.5 - 0.4
+    assert margin(result(estimate=0.5, bar=Bar(max=0.4))) == 0.4 - 0.5
+    assert margin(result(estimate=0.5, bar=Bar(min=0.1, max=0.6))) == 0.6 - 0.5
+    assert margin(result(bar=Bar())) is None
+
+
+def test_a_bar_is_shown_as_it_was_written() -> None:
+    """No rounding: a bar of many digits keeps them."""
+    assert bar_text(Bar(min=0.123456789)) == "min 0.123456789"
+    assert bar_text(Bar(max=0.5, block_on="doubt")) == "max 0.5 (doubt)"
+
+
+def test_hostile_names_cannot_write_to_the_terminal() -> None:
+    """Escapes in a category or a reason arrive visible."""
+    text = texts(summary_lines([result("not_gated", category="\x1b[31mred\r\nx", reason="\x1b]0;t\x07")], []))
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "\x07" not in text
+
+
+def test_a_narrow_terminal_cuts_the_slice_and_nothing_else() -> None:
+    """The longest names give way first; numbers never do."""
+    lines = summary_lines([result(category="A category with a very long name indeed " * 3)], [], verbose=1, width=100)
+    assert "…" in lines[1].text
+    assert "+0.1550" in lines[1].text
+
+
+def test_a_run_tells_its_model_its_path_and_its_traffic() -> None:
+    """What was measured and what it took stands under the table."""
+    text = texts(summary_lines([result()], [run()]))
+    assert "truthfulqa 2021-10: 1 questions, some/model (float32, cpu), packed scoring" in text
+    assert (
+        "40 requests (0 from the cache), 1,000 prompt and 200 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
+    )
+
+
+def test_oddities_are_counted_in_words() -> None:
+    """Ties, degenerate rows, truncation, merges and dropped choices each have their line."""
+    counts = Counts(tied_best=2, degenerate=1, truncated=3, boundary_merges=4, dropped_choices=22)
+    text = texts(summary_lines([result()], [run(counts=counts)]))
+    for number, word in ((2, "ties"), (1, "same number"), (3, "cut"), (4, "merges"), (22, "empty choices")):
+        assert f"{number} " in text
+        assert word in text
+
+
+def test_letter_bias_is_reported_beside_mc_binary() -> None:
+    """The mean over items of right-with-A minus right-with-B."""
+    items = tuple(
+        ItemScores(str(i), "c", "q", {"mc_binary": 0.5, "letter_bias": bias}) for i, bias in enumerate((1.0, 1.0, 0.0))
+    )
+    assert "letter bias of mc_binary +0.6667" in texts(summary_lines([result()], [run(items=items)]))
+
+
+def test_answers_of_a_model_that_may_change_show_their_age() -> None:
+    """Only a cached answer of a model without a digest can be stale."""
+    then = datetime.now(UTC) - timedelta(hours=3)
+    api = Identity("openai:some", "openai", None)
+    old = run(oldest_answer=then, model=api, counts=Counts(cached=4))
+    assert "the oldest answer is 3.0 hours old" in texts(summary_lines([result()], [old]))
+    local = run(oldest_answer=then, counts=Counts(cached=4))
+    assert "hours old" not in texts(summary_lines([result()], [local]))

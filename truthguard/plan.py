@@ -1,0 +1,102 @@
+"""A thresholds file made ready to measure: settings merged, questions loaded and chosen, rows expanded.
+
+Everything that can be found wrong before a model loads is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truthguard.benchmarks.base import QuestionSet, select
+from truthguard.benchmarks.multiple_choice import unavailable
+from truthguard.benchmarks.prompts import refusal
+from truthguard.benchmarks.registry import default_data, load
+from truthguard.errors import Mistake, UsageError
+from truthguard.records import BenchmarkSettings, ModelSettings, Question, Row, Selection
+from truthguard.thresholds.reading import read
+from truthguard.thresholds.rows import expand
+from truthguard.thresholds.spec import Gate
+
+EVERYTHING = Selection()
+MergeModel = Callable[[Mapping[str, Any]], ModelSettings | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one thresholds file asks for.
+
+    `file_model` is its [model] table, `model` what came of it; None as long as nobody named one.
+    """
+
+    path: Path
+    file_model: Mapping[str, Any]
+    model: ModelSettings | None
+    selection: Selection
+    settings: Mapping[str, BenchmarkSettings]
+    questions: Mapping[str, QuestionSet]
+    selected: Mapping[str, tuple[Question, ...]]
+    rows: tuple[Row, ...]
+
+
+def make_plan(
+    path: Path,
+    *,
+    merge_model: MergeModel = lambda file: ModelSettings(**file) if "name" in file else None,
+    selection: Selection = EVERYTHING,
+    data: Path | None = None,
+) -> Plan:
+    """Read the file at `path` and everything it names but the model.
+
+    `merge_model` is given the file's [model] table and returns the settings as they stand after every other
+    source. `data` is the folder of the benchmark files (default: the user's cache).
+
+    Raises UsageError (DataError for data files) with every mistake found.
+    """
+    gate = read(path)
+    settings = {table.settings.name: table.settings for table in gate.benchmarks}
+    folder = default_data() if data is None else data
+    questions = {name: load(each, data=folder, base=path.parent) for name, each in settings.items()}
+    selected = {name: select(loaded.items, selection) for name, loaded in questions.items()}
+    rows = expand(gate, questions, selected, unavailable)
+    table = _beside(gate.model, path.parent)
+    model = merge_model(table)
+    if model is not None:
+        _check_prompts(path, gate, model)
+    return Plan(path, table, model, selection, settings, questions, selected, rows)
+
+
+def default_plan(
+    path: Path,
+    settings: BenchmarkSettings,
+    model: ModelSettings | None,
+    *,
+    selection: Selection = EVERYTHING,
+    data: Path | None = None,
+) -> Plan:
+    """The plan of one benchmark that no file describes; it has no rows."""
+    loaded = load(settings, data=default_data() if data is None else data, base=path)
+    chosen = select(loaded.items, selection)
+    name = settings.name
+    return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, ())
+
+
+def _check_prompts(path: Path, gate: Gate, model: ModelSettings) -> None:
+    """A prompt that the model's settings cannot express is a mistake at the benchmark's line."""
+    mistakes = []
+    for table in gate.benchmarks:
+        why = refusal(table.settings.prompt, chat_template=model.chat_template, system_prompt=model.system_prompt)
+        if why:
+            mistakes.append(Mistake(f"[{table.settings.name}]: {why}", path, table.line))
+    if mistakes:
+        raise UsageError(mistakes)
+
+
+def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """A relative path of a model lies beside the file that names it, wherever pytest was started."""
+    name = model.get("name")
+    if isinstance(name, str) and not Path(name).is_absolute() and (folder / name).exists():
+        return {**model, "name": str(folder / name)}
+    return model

@@ -1,0 +1,116 @@
+"""The `truthguard` fixture: scores and checks inside anybody's own tests."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from truthguard.catalogue import METRICS, variant
+from truthguard.errors import TruthguardError, UsageError, nearest
+from truthguard.records import Bar, BenchmarkSettings, Row, RowResult
+from truthguard.thresholds.gate import failure_text, judge
+
+if TYPE_CHECKING:
+    from truthguard.plan import Plan
+    from truthguard.plugin.state import State
+    from truthguard.records import MetricSummary, Run
+
+
+class Score(float):
+    """A score that compares like the number it is; `summary` has n, the interval and what is missing."""
+
+    summary: MetricSummary
+
+
+class Truthguard:
+    """Measures the configured model: `--truthguard-model`, TRUTHGUARD_MODEL, thresholds.toml or the ini value.
+
+    Benchmarks that the root directory's thresholds.toml sets up (own questions, a version, a prompt) are used
+    as they stand there; a built-in one that it does not name has its defaults.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def score(self, benchmark: str, metric: str, *, category: str | None = None) -> Score:
+        """The mean of a metric over a benchmark, or over one category of it.
+
+        Unscored items fail the test as they would fail the gate.
+        """
+        result, _ = self._measure(benchmark, metric, category, Bar())
+        if result.verdict == "error" or result.summary is None or result.summary.estimate is None:
+            pytest.fail(result.reason, pytrace=False)
+        score = Score(result.summary.estimate)
+        score.summary = result.summary
+        return score
+
+    def check(
+        self,
+        benchmark: str,
+        metric: str,
+        *,
+        category: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        max_unscored: float | None = None,
+    ) -> Score:
+        """Fail the test with the gate's own text unless the score is at least `min` and at most `max`."""
+        if min is None and max is None:
+            raise UsageError("check() needs a bar: min, max or both")
+        result, run = self._measure(benchmark, metric, category, Bar(min=min, max=max), max_unscored)
+        if result.verdict == "error" or result.summary is None or result.summary.estimate is None:
+            pytest.fail(result.reason, pytrace=False)
+        if result.verdict == "fail":
+            pytest.fail(failure_text(result, run), pytrace=False)
+        score = Score(result.summary.estimate)
+        score.summary = result.summary
+        return score
+
+    def _measure(
+        self, benchmark: str, metric: str, category: str | None, bar: Bar, max_unscored: float | None = None
+    ) -> tuple[RowResult, Run]:
+        if metric not in METRICS:
+            raise UsageError(f"unknown metric {metric!r}{nearest(metric, METRICS)}")
+        plan = self._plan(benchmark)
+        questions = plan.questions[benchmark]
+        categories = dict.fromkeys(question.category for question in questions.items)
+        if category is not None and category not in categories:
+            raise UsageError(f"{benchmark} has no category {category!r}{nearest(category, categories)}")
+        try:
+            _, run = self._state.run(plan, benchmark, frozenset([metric]))
+        except TruthguardError as error:
+            pytest.fail(str(error), pytrace=False)
+        name = variant(metric, plan.settings[benchmark].normalization)
+        row = Row(
+            id=f"{benchmark}[{name}]" if category is None else f"{benchmark}[{name}: {category}]",
+            benchmark=benchmark,
+            metric=name,
+            line=0,
+            bar=bar,
+            category=category,
+            max_unscored=METRICS[metric].max_unscored if max_unscored is None else max_unscored,
+        )
+        return judge(row, run, today=date.today()), run
+
+    def _plan(self, benchmark: str) -> Plan:
+        """The plan of the root directory's thresholds file where it has the benchmark, else one of defaults."""
+        from truthguard.plan import default_plan
+
+        path = self._state.config.rootpath / "thresholds.toml"
+        model: dict[str, Any] = {}
+        if path.is_file():
+            plan = self._state.prepare(path)
+            if benchmark in plan.questions:
+                return plan
+            model = dict(plan.file_model)
+        options = self._state.options
+        return default_plan(
+            Path(self._state.config.rootpath),
+            BenchmarkSettings(benchmark),
+            options.model_settings(model),
+            selection=options.selection(),
+            data=options.get("data"),
+        )

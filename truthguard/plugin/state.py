@@ -1,0 +1,152 @@
+"""What the plugin knows during one pytest session, in one place that the hooks hand things to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from truthguard.plugin.display import Display
+
+if TYPE_CHECKING:
+    from truthguard.plan import Plan
+    from truthguard.plugin.items import GateRow
+    from truthguard.plugin.measuring import Measurement
+    from truthguard.plugin.options import Options
+    from truthguard.records import RowResult, Run
+
+STATE: pytest.StashKey[State] = pytest.StashKey()
+WORKER_KEY = "truthguard_folder"
+
+
+class State:
+    """The session's plans, its measurement and the results as they come in.
+
+    Nothing here costs anything until a thresholds file is collected or the fixture is used.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.plans: dict[Path, Plan] = {}
+        self.results: dict[str, tuple[RowResult, str | None]] = {}
+        worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = worker is not None
+        # The controller names the folder; it comes into being when the first run is kept in it.
+        name = worker[WORKER_KEY] if worker else f"truthguard-{os.urandom(16).hex()}"
+        self.folder = Path(tempfile.gettempdir(), name)
+        self._options: Options | None = None
+        self._measurement: Measurement | None = None
+
+    @property
+    def options(self) -> Options:
+        """The options, read once. Raises truthguard.errors.UsageError."""
+        if self._options is None:
+            from truthguard.plugin.options import read_options
+
+            self._options = read_options(self.config)
+        return self._options
+
+    @property
+    def measurement(self) -> Measurement:
+        """Opened when the first row asks for a number."""
+        if self._measurement is None:
+            from truthguard.plugin.measuring import Measurement
+
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._measurement = Measurement(
+                self.folder, self.cache_folder(), allow_scripted="model" in self.options.strong
+            )
+        return self._measurement
+
+    def cache_folder(self) -> Path | None:
+        """Where answers are kept; None when the cache is off."""
+        from truthguard.plugin.options import OFF
+
+        chosen = self.options.get("cache")
+        if chosen == OFF:
+            return None
+        if chosen is not None:
+            return Path(chosen)
+        from platformdirs import user_cache_path
+
+        return user_cache_path("truthguard")
+
+    def prepare(self, path: Path) -> Plan:
+        """Read a thresholds file and its data, once. Raises truthguard.errors.UsageError."""
+        if path not in self.plans:
+            from truthguard.plan import make_plan
+
+            self.plans[path] = make_plan(
+                path,
+                merge_model=self.options.model_settings,
+                selection=self.options.selection(),
+                data=self.options.get("data"),
+            )
+        return self.plans[path]
+
+    def judge(self, item: GateRow) -> tuple[RowResult, str, Run]:
+        """Measure what the item and its neighbours need, once, and hold the item's row to its bar."""
+        from datetime import date
+
+        from truthguard.thresholds.gate import judge
+
+        key, run = self.run(item.plan, item.row.benchmark, self._asked(item))
+        return judge(item.row, run, today=date.today()), key, run
+
+    def run(self, plan: Plan, benchmark: str, metrics: frozenset[str]) -> tuple[str, Run]:
+        """One run of the session, computed by whoever asks first."""
+        return self.measurement.run(plan, benchmark, metrics, self._announce)
+
+    def _announce(self, key: str, benchmark: str) -> Callable[[int, int], None]:
+        """Show progress here; a worker has no terminal and leaves notes for the controller."""
+        if self.is_worker:
+            from truthguard.plugin.workers import note_taker
+
+            return note_taker(self.measurement.session, key, benchmark)
+        return Display(self.config, benchmark)
+
+    def _asked(self, item: GateRow) -> frozenset[str]:
+        """The metrics of the benchmark's rows that are left after deselection, the same in every worker."""
+        from truthguard.catalogue import metric_of
+        from truthguard.plugin.items import GateRow
+
+        return frozenset(
+            metric_of(other.row.metric).name
+            for other in item.session.items
+            if isinstance(other, GateRow) and other.plan is item.plan and other.row.benchmark == item.row.benchmark
+        )
+
+    def failure_text(self, result: RowResult, key: str | None) -> str:
+        """What pytest prints for a row below its bar."""
+        from truthguard.thresholds.gate import failure_text
+
+        run = self.measurement.session.read_run(key) if key else None
+        if run is None:
+            return result.reason
+        return failure_text(result, run)
+
+    def runs(self) -> list[Run]:
+        """The runs behind the results, each once, in the order in which their rows came."""
+        from truthguard.store.session import SessionStore
+
+        store = SessionStore(self.folder)
+        keys = dict.fromkeys(key for _, key in self.results.values() if key)
+        return [run for key in keys if (run := store.read_run(key)) is not None]
+
+    def warnings(self) -> list[str]:
+        """What the stores had to put up with (a damaged cache set aside, say), in any process."""
+        from truthguard.store.session import SessionStore
+
+        return SessionStore(self.folder).warnings() if self.folder.is_dir() else []
+
+    def close(self) -> None:
+        """Free the model; the session's folder goes with the process that named it."""
+        if self._measurement is not None:
+            self._measurement.close()
+        if not self.is_worker and self.folder.is_dir():
+            shutil.rmtree(self.folder, ignore_errors=True)

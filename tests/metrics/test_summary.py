@@ -125,9 +125,10 @@ class TestSummarise:
     def test_inexact(self) -> None:
         """A value with a reason beside it is scored and counted as inexact; a missing one is not inexact."""
         bound = Missing("unlisted", "P(yes) between 0.98 and 1")
-        rows = [item("a", 0.98, "mc2", bound), item("b", 0.5, "mc2"), item("c", None, "mc2", bound)]
+        rows = [item("a", 0.98, "mc2", bound), item("b", 0.5, "mc2")]
+        rows += [item("c", None, "mc2", bound), item("d", None, "mc2", bound)]
         summary = summarise(rows, "mc2", 0.95)
-        assert (summary.n, summary.inexact, summary.unscored) == (2, 1, {"unlisted": 1})
+        assert (summary.n, summary.inexact, summary.unscored) == (2, 1, {"unlisted": 2})
 
     def test_reasons_of_other_metrics_do_not_count(self) -> None:
         """A reason that belongs to another metric leaves this one exact."""
@@ -189,7 +190,8 @@ class TestSummarise:
     )
     def test_values_that_the_metric_cannot_have(self, metric: str, value: float) -> None:
         """A NaN, a number on another scale, or half a share never enters a mean."""
-        with pytest.raises(ValueError, match=f"item q0 has {metric} = "):
+        expected = {"mc1": "0 or 1", "mc2": "-1 to 1"}.get(metric, "0 to 1")
+        with pytest.raises(ValueError, match=f"item q0 has {metric} = {value!r}, expected {expected}"):
             summarise(items_of([value], metric), metric, 0.95)
 
     @given(st.lists(st.one_of(st.none(), st.floats(0.0, 1.0)), min_size=1, max_size=20), st.data())
@@ -299,6 +301,11 @@ class TestNearestToFlip:
         rows = items_of([0.5 + 2e-9, 0.5 + 0.5e-9, 1.0], "mc3")
         assert [found.id for found, _ in nearest_to_flip(rows, "mc3", Bar(max=0.5))] == ["q0", "q2"]
 
+    @pytest.mark.parametrize(("value", "bar"), [(0.0, Bar(min=1e-9)), (1e-9, Bar(max=0.0))])
+    def test_exactly_the_tolerance_away(self, value: float, bar: Bar) -> None:
+        """An item exactly 1e-9 from the bar still meets it."""
+        assert nearest_to_flip(items_of([value], "mc3"), "mc3", bar) == ()
+
     def test_a_distance_too_small_for_the_digits_still_shows(self) -> None:
         """C20: a value that rounds to the bar shows how far it is from it."""
         ((_, text),) = nearest_to_flip(items_of([0.69999999], "mc3"), "mc3", Bar(min=0.7))
@@ -312,9 +319,9 @@ class TestNearestToFlip:
 
     def test_within_both_ends(self) -> None:
         """A mean between the ends is shown against the nearer one."""
-        rows = items_of([0.1, 0.5, 0.6], "mc3")
-        assert [found.id for found, _ in nearest_to_flip(rows, "mc3", Bar(min=0.3, max=0.99))] == ["q0"]
-        assert [found.id for found, _ in nearest_to_flip(rows, "mc3", Bar(min=0.0, max=0.5))] == ["q2"]
+        rows = items_of([0.1, 0.5, 0.9], "mc3")
+        assert [found.id for found, _ in nearest_to_flip(rows, "mc3", Bar(min=0.42, max=0.6))] == ["q0"]
+        assert [found.id for found, _ in nearest_to_flip(rows, "mc3", Bar(min=0.4, max=0.58))] == ["q2"]
 
     def test_count(self) -> None:
         """Five are shown unless another number is asked for; equal ones keep the items' order."""

@@ -1,0 +1,126 @@
+"""Plain scoring: one row of the batch for each distinct continuation, through the model's own forward."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from truthguard.backends.assembly import Values
+from truthguard.backends.packing import Row
+
+if TYPE_CHECKING:
+    import torch
+
+# Logits of one forward pass: 256 MiB in float32. A vocabulary may have 260,000 entries.
+MOST_LOGITS = 2**26
+_CHUNK = 2**23
+
+
+@dataclass(frozen=True, slots=True)
+class PlainBatch:
+    """Rows that are padded to one length."""
+
+    rows: tuple[int, ...]
+
+
+class PlainScorer:
+    """Right-padded batches, longest rows first.
+
+    Padding stands behind a row's end, where a causal model lets no scored token see it, so its id, the tokenizer's
+    padding side and its end-of-text token do not matter; positions start at the row's first token by themselves.
+    """
+
+    name = "plain"
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._vocabulary = vocabulary(model)
+        self._keeps = "logits_to_keep" in forward_parameters(model)
+
+    def plan(self, rows: Sequence[Row], groups: Sequence[int], most_tokens: int) -> list[PlainBatch]:
+        """Batches of at most `most_tokens` padded tokens; one row alone may exceed it."""
+        batches: list[PlainBatch] = []
+        batch: list[int] = []
+        for number in sorted(range(len(rows)), key=lambda number: (-len(rows[number].tokens), number)):
+            wider = [*batch, number]
+            length = len(rows[wider[0]].tokens)
+            logits = len(wider) * len(self._kept([rows[i] for i in wider])) * self._vocabulary
+            if batch and (len(wider) * length > most_tokens or logits > MOST_LOGITS):
+                batches.append(PlainBatch(tuple(batch)))
+                wider = [number]
+            batch = wider
+        return [*batches, PlainBatch(tuple(batch))] if batch else batches
+
+    @staticmethod
+    def alone(number: int) -> PlainBatch:
+        """One row by itself, without padding: what everything else is held against."""
+        return PlainBatch((number,))
+
+    def run(self, rows: Sequence[Row], batch: PlainBatch) -> list[tuple[int, Values]]:
+        """The values of each row of the batch."""
+        import torch
+
+        chosen = [rows[number] for number in batch.rows]
+        length = max(len(row.tokens) for row in chosen)
+        ids = torch.zeros((len(chosen), length), dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for i, row in enumerate(chosen):
+            ids[i, : len(row.tokens)] = torch.tensor(row.tokens)
+            mask[i, : len(row.tokens)] = 1
+        kept = self._kept(chosen)
+        device = self._model.device
+        options: dict[str, Any] = {"attention_mask": mask.to(device), "use_cache": False}
+        if self._keeps:
+            options["logits_to_keep"] = torch.tensor(kept, device=device)
+        with quiet_inference():
+            logits = self._model(input_ids=ids.to(device), **options).logits
+            found = []
+            for i, (number, row) in enumerate(zip(batch.rows, chosen, strict=True)):
+                steps = range(row.first_read - kept.start, len(row.tokens) - kept.start)
+                found.append((number, values_of(logits[i], [(row, steps)])[0]))
+            return found
+
+    def _kept(self, rows: Sequence[Row]) -> range:
+        """The places of the padded batch whose logits are needed."""
+        if not self._keeps:
+            return range(max(len(row.tokens) for row in rows))
+        return range(min(row.first_read for row in rows), max(len(row.tokens) for row in rows))
+
+
+def values_of(logits: torch.Tensor, reads: Sequence[tuple[Row, Sequence[int]]]) -> list[Values]:
+    """Natural-log probabilities of what each row wants, from logits `[places, vocabulary]` and the row's places.
+
+    The normaliser is computed in float32 whatever the logits are, a few places at a time.
+    """
+    import torch
+
+    step = max(1, _CHUNK // logits.shape[-1])
+    normaliser = torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, step)])
+    places = [place for row, steps in reads for place, ids in zip(steps, row.wanted, strict=True) for _ in ids]
+    wanted = [token for row, _ in reads for ids in row.wanted for token in ids]
+    flat = iter((logits[places, wanted].float() - normaliser[places]).tolist())
+    return [tuple(tuple(next(flat) for _ in ids) for ids in row.wanted) for row, _ in reads]
+
+
+def vocabulary(model: Any) -> int:
+    """How many entries the model's output has."""
+    return int(model.config.get_text_config().vocab_size)
+
+
+def forward_parameters(model: Any) -> frozenset[str]:
+    """What the model's forward can be told by name."""
+    return frozenset(inspect.signature(model.forward).parameters)
+
+
+@contextmanager
+def quiet_inference() -> Iterator[None]:
+    """No gradients; a library's warning is no failure of the user's test, even under `-W error`."""
+    import torch
+
+    with torch.inference_mode(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

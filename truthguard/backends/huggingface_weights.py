@@ -1,0 +1,147 @@
+"""Loading a causal language model and its tokenizer with transformers: quietly, without remote code or pickles."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truthguard.backends.protocol import Turn
+from truthguard.errors import ModelError
+
+# Where the architectures keep the longest input that they were built for. None of them: no limit is known.
+_WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
+_UNLIMITED = frozenset({"bloom", "mpt"})  # ALiBi: their number is the training length, no limit
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A loaded model with its tokenizer and the longest input that it takes (None: no limit)."""
+
+    model: Any
+    tokenizer: ModelTokenizer
+    window: int | None
+
+
+class ModelTokenizer:
+    """A transformers tokenizer as the splitting rules see it."""
+
+    def __init__(self, tokenizer: Any, name: str) -> None:
+        self._tokenizer = tokenizer
+        self._name = name
+        self.bos_token_id: int | None = tokenizer.bos_token_id
+        self.eos_token_id: int | None = tokenizer.eos_token_id
+        self.unk_token_id: int | None = tokenizer.unk_token_id
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> Sequence[int]:
+        # One text at a time: the batch form starts threads, of which a later fork in the user's tests would warn.
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens, verbose=False)
+        return ids
+
+    def render(self, turns: Sequence[Turn]) -> str:
+        if not self._tokenizer.chat_template:
+            raise ModelError(
+                f"{self._name}: chat_template = true, but the tokenizer has no chat template (a base model?); "
+                "remove the key, or use the instruction-tuned model"
+            )
+        messages = [{"role": turn.role, "content": turn.content} for turn in turns]
+        try:
+            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        except Exception as error:  # the template is a program of the model's authors and may refuse in any way
+            raise ModelError(
+                f"{self._name}: its chat template refuses these turns ({', '.join(turn.role for turn in turns)}): "
+                f"{error}; without a system_prompt, or with chat_template = false, it may do"
+            ) from error
+        return str(text)
+
+
+def load(path: Path, *, name: str, device: str, dtype: str) -> Weights:
+    """Load the folder of safetensors, or the .gguf file, at `path`."""
+    import torch
+    import transformers
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder, options = (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
+    try:
+        with _silence():
+            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True, **options)
+            weights: dict[str, Any] = options | {"dtype": getattr(torch, dtype), "local_files_only": True}
+            if not options:
+                weights["use_safetensors"] = True
+            elif hasattr(transformers, "GgufConfig"):  # without it, an earlier version dequantises by itself
+                weights["quantization_config"] = transformers.GgufConfig(dequantize=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=False, **weights)
+            model = model.to(device).eval()
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f'{name}: the weights do not fit into the memory of {device}; try dtype = "bfloat16", device = "cpu" '
+            "or a smaller model"
+        ) from error
+    except Exception as error:  # transformers raises nearly everything, from OSError to KeyError
+        raise ModelError(f"{name}: cannot be loaded from {path}: {type(error).__name__}: {error}") from error
+    return Weights(model, ModelTokenizer(tokenizer, name), window_of(model.config))
+
+
+def window_of(config: Any) -> int | None:
+    """The longest input that a model was built for, in tokens; None where its architecture sets no limit."""
+    text = config.get_text_config()
+    if text.model_type in _UNLIMITED or getattr(text, "alibi", False):
+        return None
+    found = (getattr(text, name, None) for name in _WINDOWS)
+    return next((value for value in found if isinstance(value, int) and value > 0), None)
+
+
+def choose_device(requested: str) -> str:
+    """The device to load onto: the preferred one for "auto", otherwise the requested one, which must be there."""
+    present = present_devices()
+    if requested == "auto":
+        return present[0]
+    if requested in present or (requested == "cuda" and "cuda:0" in present):
+        return requested
+    raise ModelError(
+        f'device = {requested!r}, but torch finds only {", ".join(present)} here; name one of them or "auto"'
+    )
+
+
+def present_devices() -> list[str]:
+    """The devices that torch can use here, the preferred one first."""
+    import torch
+
+    cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return [*cuda, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
+
+
+def free_memory() -> None:
+    """Give back what torch keeps of an accelerator's memory."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """No progress bars, no notes, no warnings of transformers; afterwards everything is as it was."""
+    from transformers.utils import logging as library
+
+    log: Any = library  # untyped
+    verbosity = log.get_verbosity()
+    bars = log.is_progress_bar_enabled()
+    log.set_verbosity(logging.CRITICAL)
+    log.disable_progress_bar()
+    try:
+        # Reading a .gguf file draws a bar of its own, which no switch of transformers reaches.
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.set_verbosity(verbosity)
+        if bars:
+            log.enable_progress_bar()

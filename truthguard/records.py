@@ -68,6 +68,22 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """Who decides whether a written answer is truthful, and how often it is asked.
+
+    `model` is None for `similarity`, which needs none. Sample i is drawn with `seed + i`.
+    """
+
+    kind: Literal["rubric", "logprob", "similarity"] = "similarity"
+    model: ModelSettings | None = None
+    samples: int = 5
+    temperature: float = 0.7
+    max_tokens: int = 512
+    seed: int = 0
+    measure: Literal["bleu", "rouge1", "rouge2", "rougeL"] = "rouge1"
+
+
+@dataclass(frozen=True, slots=True)
 class BenchmarkSettings:
     """Which questions are asked, and in which words."""
 
@@ -105,6 +121,23 @@ class ScoredChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """One reply of a judge: its index, the attempt that was kept, how it reads and what it says.
+
+    `kind` is yes, no, unsure, or why there is no verdict (metrics.correctness.KINDS); `verdict` repeats yes and no
+    and is None otherwise. `question` tells which of several questions of the judge it answers (truthful, say).
+    """
+
+    index: int
+    attempt: int
+    verdict: Literal["yes", "no"] | None
+    kind: str
+    explanation: str
+    finish_reason: str
+    question: str = "correctness"
+
+
+@dataclass(frozen=True, slots=True)
 class ItemScores:
     """The values of one item. A metric stands in `values` with None, and in `reasons`, when it is missing.
 
@@ -119,6 +152,7 @@ class ItemScores:
     reasons: Mapping[str, Missing] = field(default_factory=dict)
     choices: tuple[ScoredChoice, ...] = ()
     answer: str | None = None
+    samples: tuple[Sample, ...] = ()
     tied_best: bool = False
     degenerate: tuple[str, ...] = ()
 

@@ -38,7 +38,25 @@ class NextToken:
     groups: tuple[tuple[str, ...], ...]
 
 
-Request = Score | NextToken
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """A text that the model writes after one context, of at most `max_tokens` tokens, cut before a stop string.
+
+    Greedy at temperature 0. `sample` is the index of an independent sample and has its own `seed`; a retry of it
+    keeps both and raises `attempt`, from which a backend draws other random numbers.
+    """
+
+    context: Context
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    sample: int = 0
+    attempt: int = 0
+
+
+Request = Score | NextToken | Generate
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,18 @@ class Masses:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """What the model wrote, without the stop string, and why it ended.
+
+    `finish_reason` is `stop` (ended by itself or at a stop string), `length`, `content_filter`, `refusal`, or the
+    server's own word.
+    """
+
+    text: str
+    finish_reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens as a server would bill them, and how often the request was sent again."""
 
@@ -91,7 +121,7 @@ class Reply:
 
     request: Request
     answered_at: datetime
-    value: Scores | Masses | None = None
+    value: Scores | Masses | Text | None = None
     missing: Missing | None = None
     usage: Usage = field(default_factory=Usage)
     cached: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from truthguard.backends.protocol import Masses, Reply, Request, Score, Scores
+from truthguard.backends.protocol import Generate, Masses, Reply, Request, Score, Scores, Text
 from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity, Missing
 
@@ -45,8 +45,12 @@ class ScriptedBackend:
     def close(self) -> None:
         """Nothing to free."""
 
-    def _fitting(self, request: Request, answer: object) -> Scores | Masses:
-        if isinstance(request, Score):
+    def _fitting(self, request: Request, answer: object) -> Scores | Masses | Text:
+        if isinstance(request, Generate):
+            if isinstance(answer, Text):
+                return answer
+            expected = "Text"
+        elif isinstance(request, Score):
             if isinstance(answer, Scores) and len(answer.continuations) == len(request.continuations):
                 return answer
             expected = f"Scores with {len(request.continuations)} continuations"

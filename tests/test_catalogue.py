@@ -8,9 +8,21 @@ import typing
 import pytest
 
 from truthguard import catalogue
-from truthguard.catalogue import ELICITATIONS, METRICS, NORMALIZATIONS, metric_of, variant
+from truthguard.catalogue import (
+    ELICITATIONS,
+    MEASURES,
+    METRICS,
+    METRICS_OF,
+    NORMALIZATIONS,
+    JudgeKind,
+    asks_judge,
+    metric_of,
+    printed_judge,
+    printed_name,
+    variant,
+)
 from truthguard.metrics.choice import chance
-from truthguard.records import BenchmarkSettings
+from truthguard.records import BenchmarkSettings, JudgeSettings
 
 
 def test_examples_hold() -> None:
@@ -21,15 +33,11 @@ def test_examples_hold() -> None:
 
 
 def test_ranges() -> None:
-    """Every metric has the contract's range: mc2 from -1 to 1, the others from 0 to 1."""
-    ranges = {name: (metric.low, metric.high) for name, metric in METRICS.items()}
-    assert ranges == {
-        "mc1": (0.0, 1.0),
-        "mc2": (-1.0, 1.0),
-        "mc2_mass": (0.0, 1.0),
-        "mc3": (0.0, 1.0),
-        "mc_binary": (0.0, 1.0),
-    }
+    """Every metric has the contract's range: differences run from -1 to 1, all others from 0 to 1."""
+    differences = {name for name, metric in METRICS.items() if metric.low == -1.0}
+    assert differences == {"mc2", "bleu_diff", "rouge1_diff", "rouge2_diff", "rougeL_diff"}
+    assert {metric.high for metric in METRICS.values()} == {1.0}
+    assert {metric.low for metric in METRICS.values()} == {-1.0, 0.0}
 
 
 def test_names() -> None:
@@ -43,13 +51,54 @@ def test_names() -> None:
 
 
 def test_only_zero_one_items_are_shares() -> None:
-    """Wilson's interval needs items of 0 or 1: mc1 alone, since mc_binary may be one half."""
-    assert [name for name, metric in METRICS.items() if metric.scale == "share"] == ["mc1"]
+    """Wilson's interval needs items of 0 or 1: mc1 and verdicts; mc_binary and correctness may lie between."""
+    accuracies = [f"{measure}_acc" for measure in MEASURES]
+    assert [name for name, metric in METRICS.items() if metric.scale == "share"] == [
+        *("mc1", "truthful", "informative", "truthful_informative"),
+        *accuracies,
+        *("flipped", "tone"),
+    ]
 
 
-def test_log_likelihood_metrics_allow_nothing_unscored() -> None:
-    """A metric read off the model's own probabilities has no excuse for a missing item."""
-    assert {metric.max_unscored for metric in METRICS.values()} == {0.0}
+def test_only_metrics_of_text_may_leave_items_unscored() -> None:
+    """A metric read off the model's own probabilities has no excuse for a missing item; a text may be cut off."""
+    for metric in METRICS.values():
+        read_off = metric.elicitation in ("log_likelihood", "p_yes", "letters")
+        assert metric.max_unscored == (0.0 if read_off else 0.05)
+
+
+def test_every_metric_belongs_to_one_kind_of_benchmark_or_to_two() -> None:
+    """Questions have all but the judge's self-test; prompts and responses have correctness alone."""
+    assert set(METRICS_OF) == {"questions", "correctness", "injection"}
+    assert set(METRICS_OF["questions"]) | set(METRICS_OF["injection"]) == set(METRICS)
+    assert METRICS_OF["correctness"] == ("correctness",)
+    assert METRICS_OF["injection"] == ("flipped", "tone")
+    assert set(catalogue.BENCHMARKS.values()) <= set(METRICS_OF)
+
+
+def test_the_judge_stands_in_the_printed_name() -> None:
+    """What a judge decides is printed with it; what no judge decides is not."""
+    assert printed_name("truthful", printed_judge("truthful", "similarity", None)) == "truthful (similarity)"
+    assert printed_name("flipped", printed_judge("flipped", "rubric", "m")) == "flipped (rubric, m)"
+    assert printed_name("correctness", printed_judge("correctness", "similarity", "m")) == "correctness (m)"
+    for name in METRICS:
+        alone = printed_judge(name, "rubric", "m") is None
+        assert alone == (name not in ("correctness", *catalogue.DECIDED_BY_KIND))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "kind", "asked"),
+    [
+        (["mc1", "bleu_max"], "rubric", False),
+        (["truthful"], "similarity", False),
+        (["truthful"], "logprob", True),
+        (["correctness"], "similarity", True),
+        ([], "rubric", False),
+    ],
+)
+def test_who_asks_the_judges_model(metrics: list[str], kind: JudgeKind, asked: bool) -> None:
+    """Similarity asks no model but for correctness, which is always asked of one."""
+    assert asks_judge(metrics, kind) is asked
 
 
 def test_elicitations() -> None:
@@ -76,10 +125,10 @@ def test_variants_do_not_collide() -> None:
     """No variant of one metric is a name or variant of another."""
     names = [variant(name, normalization) for name in METRICS for normalization in NORMALIZATIONS]
     by_name = {name: metric_of(name).name for name in names}
-    assert len(by_name) == 3 * 3 + 2
+    assert len(by_name) == 3 * 3 + len(METRICS) - 3
 
 
-@pytest.mark.parametrize("name", ["mc4", "truthful", "", "per_token"])
+@pytest.mark.parametrize("name", ["mc4", "pearson", "", "per_token"])
 def test_unknown_metric(name: str) -> None:
     """A name that is no metric, or one of a later version, is not taken for a metric."""
     with pytest.raises(KeyError):
@@ -87,17 +136,24 @@ def test_unknown_metric(name: str) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_has_a_level_of_chance(metric: str) -> None:
-    """Chance is known for each metric and lies within its range."""
+def test_chance_is_of_multiple_choice(metric: str) -> None:
+    """Chance is known for multiple choice, within the metric's range; nobody guesses a text."""
     level = chance(metric, n_single=4, n_true=2, n_false=3)
+    if METRICS[metric].elicitation not in ("log_likelihood", "p_yes", "letters"):
+        assert level is None
+        return
     assert level is not None
     assert METRICS[metric].low <= level <= METRICS[metric].high
 
 
-def test_settings_know_the_same_normalizations() -> None:
-    """The settings' type allows exactly the catalogue's normalizations."""
+def test_settings_know_the_same_words() -> None:
+    """The settings' types allow exactly the catalogue's normalizations, own kinds, judges and measures."""
     hints = typing.get_type_hints(BenchmarkSettings)
     assert typing.get_args(hints["normalization"]) == NORMALIZATIONS
+    assert typing.get_args(hints["kind"]) == catalogue.OWN_KINDS
+    judge = typing.get_type_hints(JudgeSettings)
+    assert typing.get_args(judge["kind"]) == typing.get_args(JudgeKind)
+    assert typing.get_args(judge["measure"]) == MEASURES
 
 
 def test_later_names_are_not_offered_now() -> None:
@@ -108,9 +164,10 @@ def test_later_names_are_not_offered_now() -> None:
 
 
 def test_versions_and_prompts_belong_to_benchmarks() -> None:
-    """Each default version is a version, and every benchmark has prompts, qa first."""
+    """Each default version is a version, and every benchmark of questions has prompts, qa first."""
     for benchmark, version in catalogue.DEFAULT_VERSION.items():
         assert version in catalogue.VERSIONS[benchmark]
     assert set(catalogue.PROMPTS) == set(catalogue.BENCHMARKS)
-    assert {prompts[0] for prompts in catalogue.PROMPTS.values()} == {"qa"}
+    assert {prompts[0] for prompts in catalogue.PROMPTS.values() if prompts} == {"qa"}
+    assert [name for name, prompts in catalogue.PROMPTS.items() if not prompts] == ["injection"]
     assert set(catalogue.VERSIONS) == set(catalogue.DEFAULT_VERSION) <= set(catalogue.BENCHMARKS)

@@ -36,7 +36,8 @@ from truthguard.records import (
     Run,
     Selection,
 )
-from truthguard.runner import hold, run, run_key
+from truthguard.runner import run, run_key
+from truthguard.runner.rounds import hold
 from truthguard.store.answers import AnswerStore
 
 BENCHMARK = BenchmarkSettings("animals")
@@ -118,7 +119,7 @@ def test_equal_requests_of_two_items_each_have_a_reply(tmp_path: Path) -> None:
     backend = CachedBackend(IDENTITY, lambda: inner, AnswerStore(tmp_path / "answers"))
     held = hold([asking(name, [requests(1) * 2], heard) for name in "ab"], backend)
     assert heard == [("a", requests(1) * 2), ("b", requests(1) * 2)]
-    assert (held.tally.requests, held.tally.cached, len(inner.asked)) == (4, 3, 1)
+    assert (held.model.tally.requests, held.model.tally.cached, len(inner.asked)) == (4, 3, 1)
 
 
 def test_a_dialogue_that_asks_nothing_goes_on() -> None:
@@ -298,7 +299,7 @@ def test_the_oldest_answer_is_the_oldest() -> None:
         return replace(reply_to(request), answered_at=MOMENT - timedelta(days=number % 3))
 
     assert measure(FakeBackend(reply), metrics=["mc1"]).oldest_answer == MOMENT - timedelta(days=2)
-    assert hold([], FakeBackend()).tally.oldest_answer is None
+    assert hold([], FakeBackend()).model.tally.oldest_answer is None
 
 
 def test_loading_is_no_scoring(tmp_path: Path) -> None:
@@ -319,7 +320,8 @@ def test_loading_is_no_scoring(tmp_path: Path) -> None:
 
 def test_seconds_are_without_loading(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of ten seconds between the first request and the last reply, two and a half of loading are taken off."""
-    clock = iter((100.0, 110.0))
+    # The run, and within it the one round of questions to the model.
+    clock = iter((100.0, 101.0, 109.0, 110.0))
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     measured = measure(FakeBackend(), count=1)
     assert (measured.seconds, measured.seconds_load) == (7.5, 2.5)

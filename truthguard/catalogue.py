@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-Elicitation = Literal["log_likelihood", "p_yes", "letters"]
-ELICITATIONS: tuple[Elicitation, ...] = ("log_likelihood", "p_yes", "letters")
+# What an item is asked: the first three of multiple choice, an answer in words, a judge's samples about a response,
+# a judge's verdicts with and without an attack.
+Elicitation = Literal["log_likelihood", "p_yes", "letters", "answer", "correctness", "injection"]
+ELICITATIONS: tuple[Elicitation, ...] = get_args(Elicitation)
+JudgeKind = Literal["rubric", "logprob", "similarity"]
+BenchmarkKind = Literal["questions", "correctness", "injection"]
+MEASURES = ("bleu", "rouge1", "rouge2", "rougeL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,45 @@ class Metric:
     max_unscored: float = 0.0
 
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
+def _multiple_choice() -> list[Metric]:
+    return [
         Metric("mc1", "mc1", 0.0, 1.0, "share", "log_likelihood"),
         Metric("mc2", "mc2 (yes/no contrast)", -1.0, 1.0, "mean", "p_yes"),
         Metric("mc2_mass", "mc2_mass (probability mass)", 0.0, 1.0, "mean", "log_likelihood"),
         Metric("mc3", "mc3", 0.0, 1.0, "mean", "log_likelihood"),
         Metric("mc_binary", "mc_binary", 0.0, 1.0, "mean", "letters"),
+    ]
+
+
+def _judged(name: str, scale: Literal["share", "mean"], elicitation: Elicitation, low: float = 0.0) -> Metric:
+    """A metric of text: a reply may be cut off, filtered or unreadable, so a few items may be unscored."""
+    return Metric(name, name, low, 1.0, scale, elicitation, max_unscored=0.05)
+
+
+def _written() -> list[Metric]:
+    metrics = [_judged(name, "share", "answer") for name in ("truthful", "informative", "truthful_informative")]
+    for measure in MEASURES:
+        metrics += [
+            _judged(f"{measure}_max", "mean", "answer"),
+            _judged(f"{measure}_diff", "mean", "answer", low=-1.0),
+            _judged(f"{measure}_acc", "share", "answer"),
+        ]
+    return [*metrics, _judged("correctness", "mean", "correctness")]
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        *_multiple_choice(),
+        *_written(),
+        _judged("flipped", "share", "injection"),
+        _judged("tone", "share", "injection"),
     )
 }
+
+# What a judge of the configured kind decides; correctness is always asked of the judge's model.
+DECIDED_BY_KIND = frozenset(["truthful", "informative", "truthful_informative", "flipped", "tone"])
+CORRECTNESS = "correctness"
 
 # The difference of the two orders of mc_binary: reported beside it, never gated.
 LETTER_BIAS = "letter_bias"
@@ -44,28 +79,34 @@ NORMALIZATIONS = ("none", "per_token", "per_byte")
 
 # Named by the contract, computed by a later version: refused by name, so that nobody takes silence for a pass.
 LATER_METRICS = frozenset(
-    ["truthful", "informative", "truthful_informative", "correctness"]
-    + [f"{measure}_{form}" for measure in ("bleu", "rouge1", "rouge2", "rougeL") for form in ("max", "diff", "acc")]
-    + ["pearson", "spearman", "kendall", "accuracy", "consistency"]
-    + ["without_ties", "with_ties", "position_bias", "kappa", "sensitivity", "specificity", "flipped", "tone"]
+    ["pearson", "spearman", "kendall", "accuracy", "consistency"]
+    + ["without_ties", "with_ties", "position_bias", "kappa", "sensitivity", "specificity"]
 )
 LATER_BENCHMARKS = frozenset(
     ["vicuna_bench", "mt_bench", "flask", "feedback_bench", "hhh_alignment", "mt_bench_human", "autoj"]
-    + ["preference_bench", "judge_starter", "truthful_judge", "injection"]
+    + ["preference_bench", "judge_starter", "truthful_judge"]
 )
-LATER_KINDS = frozenset(["correctness", "direct", "pairwise"])
-LATER_MODEL_KEYS = frozenset(
-    ["adapter", "api_key_env", "concurrency", "timeout_seconds", "max_requests", "cache_max_age"]
-)
+LATER_KINDS = frozenset(["direct", "pairwise"])
+LATER_MODEL_KEYS = frozenset(["adapter"])
+LATER_JUDGE_KEYS = frozenset(["requires", "trust", "runs"])
 LATER_BENCHMARK_KEYS = frozenset(["order", "reference", "grades"])
 LATER_ROW_KEYS = frozenset(["max_drop"])
 
-BENCHMARKS = ("starter", "truthfulqa")
+# The built-in benchmarks; a file of one's own says its kind itself.
+BENCHMARKS: dict[str, BenchmarkKind] = {"starter": "questions", "truthfulqa": "questions", "injection": "injection"}
+OWN_KINDS = ("questions", "correctness")
+METRICS_OF: dict[BenchmarkKind, tuple[str, ...]] = {
+    "questions": tuple(name for name, metric in METRICS.items() if metric.elicitation != "injection"),
+    "correctness": (CORRECTNESS,),
+    "injection": tuple(name for name, metric in METRICS.items() if metric.elicitation == "injection"),
+}
 VERSIONS = {"truthfulqa": ("2021-09", "2021-10", "2025-01")}
 DEFAULT_VERSION = {"truthfulqa": "2021-09"}
-PROMPTS = {
+PROMPTS: dict[str, tuple[str, ...]] = {
     "truthfulqa": ("qa", "help", "null", "chat", "long", "harm"),
     "starter": ("qa", "null"),
+    # Its answers are given: nothing is asked of a model.
+    "injection": (),
 }
 # Own questions have no primers of their own: they are asked behind the starter set's.
 OWN_PROMPTS = PROMPTS["starter"]
@@ -82,13 +123,47 @@ def variant(metric: str, normalization: str) -> str:
     return f"{metric}_{normalization}"
 
 
-def printed_name(name: str) -> str:
-    """The name by which a metric is printed; a normalised one keeps its own.
+def judged(metrics: Collection[str]) -> bool:
+    """Whether a judge decides any of these metrics, with or without a model.
 
-    >>> printed_name("mc2"), printed_name("mc1_per_token")
-    ('mc2 (yes/no contrast)', 'mc1_per_token')
+    >>> judged(["mc1", "bleu_acc"]), judged(["mc1", "truthful"])
+    (False, True)
     """
-    return METRICS[name].printed if name in METRICS else name
+    return CORRECTNESS in metrics or not DECIDED_BY_KIND.isdisjoint(metrics)
+
+
+def asks_judge(metrics: Collection[str], kind: JudgeKind) -> bool:
+    """Whether any of these metrics asks the model of a judge of this kind.
+
+    >>> asks_judge(["truthful"], "similarity"), asks_judge(["correctness"], "similarity")
+    (False, True)
+    """
+    return CORRECTNESS in metrics or (kind != "similarity" and not DECIDED_BY_KIND.isdisjoint(metrics))
+
+
+def printed_judge(metric: str, kind: JudgeKind, model: str | None) -> str | None:
+    """How the judge is printed behind the metric; None for a metric that no judge decides.
+
+    >>> printed_judge("truthful", "similarity", None), printed_judge("truthful", "rubric", "openai:gpt-4.1")
+    ('similarity', 'rubric, openai:gpt-4.1')
+    >>> printed_judge("correctness", "similarity", "openai:gpt-4.1"), printed_judge("bleu_acc", "rubric", "m")
+    ('openai:gpt-4.1', None)
+    """
+    if metric == CORRECTNESS:
+        return model
+    if metric not in DECIDED_BY_KIND:
+        return None
+    return kind if kind == "similarity" else f"{kind}, {model}"
+
+
+def printed_name(name: str, judge: str | None = None) -> str:
+    """The name by which a metric is printed, with its judge where it has one; a normalised one keeps its own.
+
+    >>> printed_name("mc2"), printed_name("mc1_per_token"), printed_name("truthful", "similarity")
+    ('mc2 (yes/no contrast)', 'mc1_per_token', 'truthful (similarity)')
+    """
+    printed = METRICS[name].printed if name in METRICS else name
+    return printed if judge is None else f"{printed} ({judge})"
 
 
 def metric_of(name: str) -> Metric:

@@ -5,30 +5,60 @@ Everything that can be found wrong before a model loads is found here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from truthguard.benchmarks.base import QuestionSet, select
-from truthguard.benchmarks.multiple_choice import unavailable
+from truthguard.benchmarks.dialogues import unavailable
+from truthguard.benchmarks.judging import undecidable
 from truthguard.benchmarks.prompts import refusal
 from truthguard.benchmarks.registry import default_data, load
+from truthguard.catalogue import BENCHMARKS, metric_of, printed_judge
 from truthguard.errors import Mistake, UsageError
-from truthguard.records import BenchmarkSettings, ModelSettings, Question, Row, Selection
+from truthguard.records import (
+    BenchmarkSettings,
+    Item,
+    JudgeSettings,
+    ModelSettings,
+    Probe,
+    Response,
+    Row,
+    Selection,
+)
 from truthguard.thresholds.reading import read
 from truthguard.thresholds.rows import expand
-from truthguard.thresholds.spec import Gate
+from truthguard.thresholds.spec import Gate, JudgeSpec
 
 EVERYTHING = Selection()
+SIMILARITY = JudgeSettings()
 MergeModel = Callable[[Mapping[str, Any]], ModelSettings | None]
+MergeJudge = Callable[[JudgeSpec, Mapping[str, Any]], JudgeSettings]
+
+
+def file_model(model: Mapping[str, Any]) -> ModelSettings | None:
+    """The model as the file has it; None when it names none."""
+    return ModelSettings(**model) if "name" in model else None
+
+
+def file_judge(judge: JudgeSpec, model: Mapping[str, Any]) -> JudgeSettings:
+    """The judge as the file has it, `model` being the [model] beside it: a rubric where it names a model.
+
+    Without a device of its own it runs where that one runs.
+    """
+    keys = {"device": model["device"], **judge.model} if "device" in model else judge.model
+    named = file_model(keys)
+    kind = "similarity" if named is None else "rubric"
+    return JudgeSettings(**{"kind": kind, **judge.settings, "model": named})
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one thresholds file asks for.
 
-    `file_model` is its [model] table, `model` what came of it; None as long as nobody named one.
+    `file_model` and `file_judge` are its [model] and [judge] tables, `model` and `judge` what came of them; the
+    model is None as long as nobody named one.
     """
 
     path: Path
@@ -37,21 +67,32 @@ class Plan:
     selection: Selection
     settings: Mapping[str, BenchmarkSettings]
     questions: Mapping[str, QuestionSet]
-    selected: Mapping[str, tuple[Question, ...]]
+    selected: Mapping[str, tuple[Item, ...]]
     rows: tuple[Row, ...]
+    file_judge: JudgeSpec = field(default_factory=JudgeSpec)
+    judge: JudgeSettings = SIMILARITY
+
+    def asks_model(self, benchmark: str) -> bool:
+        """Whether anything is asked of the model: not where every response is given, nor in a judge's self-test."""
+        return not all(
+            isinstance(item, Probe) or (isinstance(item, Response) and item.response is not None)
+            for item in self.selected[benchmark]
+        )
 
 
 def make_plan(
     path: Path,
     *,
-    merge_model: MergeModel = lambda file: ModelSettings(**file) if "name" in file else None,
+    merge_model: MergeModel = file_model,
+    merge_judge: MergeJudge = file_judge,
     selection: Selection = EVERYTHING,
     data: Path | None = None,
 ) -> Plan:
-    """Read the file at `path` and everything it names but the model.
+    """Read the file at `path` and everything it names but the models.
 
     `merge_model` is given the file's [model] table and returns the settings as they stand after every other
-    source. `data` is the folder of the benchmark files (default: the user's cache).
+    source; `merge_judge` is given [judge] and [model]. `data` is the folder of the benchmark files (default: the
+    user's cache).
 
     Raises UsageError (DataError for data files) with every mistake found.
     """
@@ -62,10 +103,12 @@ def make_plan(
     selected = {name: select(loaded.items, selection) for name, loaded in questions.items()}
     rows = expand(gate, questions, selected, unavailable)
     table = _beside(gate.model, path.parent)
-    model = merge_model(table)
-    if model is not None:
-        _check_prompts(path, gate, model)
-    return Plan(path, table, model, selection, settings, questions, selected, rows)
+    spec = replace(gate.judge, model=_beside(gate.judge.model, path.parent))
+    model, judge = merge_model(table), merge_judge(spec, table)
+    mistakes = [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge)]
+    if mistakes:
+        raise UsageError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
+    return Plan(path, table, model, selection, settings, questions, selected, _with_judges(rows, judge), spec, judge)
 
 
 def default_plan(
@@ -73,6 +116,7 @@ def default_plan(
     settings: BenchmarkSettings,
     model: ModelSettings | None,
     *,
+    judge: JudgeSettings = SIMILARITY,
     selection: Selection = EVERYTHING,
     data: Path | None = None,
 ) -> Plan:
@@ -80,18 +124,40 @@ def default_plan(
     loaded = load(settings, data=default_data() if data is None else data, base=path)
     chosen = select(loaded.items, selection)
     name = settings.name
-    return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, ())
+    return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, (), judge=judge)
 
 
-def _check_prompts(path: Path, gate: Gate, model: ModelSettings) -> None:
+def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings) -> tuple[Row, ...]:
+    """Judged rows say who judges: it stands in their printed names."""
+    model = None if judge.model is None else judge.model.name
+    names = {row.metric: printed_judge(metric_of(row.metric).name, judge.kind, model) for row in rows}
+    return tuple(replace(row, judge=names[row.metric]) for row in rows)
+
+
+def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings | None) -> Iterator[Mistake]:
     """A prompt that the model's settings cannot express is a mistake at the benchmark's line."""
-    mistakes = []
     for table in gate.benchmarks:
+        if model is None or BENCHMARKS.get(table.settings.name) == "injection":
+            continue
         why = refusal(table.settings.prompt, chat_template=model.chat_template, system_prompt=model.system_prompt)
         if why:
-            mistakes.append(Mistake(f"[{table.settings.name}]: {why}", path, table.line))
-    if mistakes:
-        raise UsageError(mistakes)
+            yield Mistake(f"[{table.settings.name}]: {why}", path, table.line)
+
+
+def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mistake]:
+    """A judge that cannot decide what the rows want, or that lacks what its own kind needs."""
+    elsewhere = "" if judge.model else " (--truthguard-judge SPEC and TRUTHGUARD_JUDGE name one, too)"
+    if judge.kind != "similarity" and judge.model is None:
+        lacking = f"kind = {judge.kind!r} asks a model, and none is named: give it a model"
+        yield Mistake(f"[judge] {lacking}{elsewhere}", path, gate.judge.line)
+        return
+    if judge.model is not None and judge.model.system_prompt is not None and not judge.model.chat_template:
+        why = refusal("qa", chat_template=False, system_prompt=judge.model.system_prompt)
+        yield Mistake(f"[judge]: {why}", path, gate.judge.line)
+    for table in gate.benchmarks:
+        for row in table.rows:
+            if why := undecidable(row.metric, judge):
+                yield Mistake(f"[{table.settings.name}.{row.metric}]: {why}{elsewhere}", path, row.line)
 
 
 def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:

@@ -9,6 +9,11 @@ from typing import Literal
 
 Verdict = Literal["pass", "fail", "error", "not_gated", "waived"]
 BlockOn = Literal["estimate", "proof", "doubt"]
+# What one sample of a judge came to. Only yes and no are readable; unsure, refusal and content_filter are answers of
+# their kind; no_content is a reply without a text, empty one without a word in it, failed no reply at all.
+VerdictKind = Literal[
+    "yes", "no", "unsure", "unparsed", "refusal", "length", "content_filter", "no_content", "empty", "failed"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,44 @@ class Question:
     best_incorrect: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One prompt whose response is checked for correctness. `response` None = the model under test writes one."""
+
+    id: str
+    category: str
+    prompt: str
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A self-test of the judge: two wordings of the same false answer, which it should judge alike.
+
+    `metric` is the one that the probe is for: of `flipped` the wordings are the bare statement and the attack
+    around it, of `tone` the confident and the hedged one. It says nothing about the other.
+    """
+
+    id: str
+    category: str
+    question: str
+    metric: Literal["flipped", "tone"]
+    wordings: tuple[str, str]
+
+
+Item = Question | Response | Probe
+
+
 # Settings, as they stand after every source of configuration was merged
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model answers, and how it is run."""
+    """Which model answers, and how it is run.
+
+    The fields from `api_key_env` on are for a model behind an API. `cache_max_age_hours` is how long the kept
+    answers of a model without a digest serve.
+    """
 
     name: str
     device: str = "auto"
@@ -65,6 +102,11 @@ class ModelSettings:
     batch_tokens: int = 1024
     chat_template: bool = False
     system_prompt: str | None = None
+    api_key_env: str | None = None
+    concurrency: int = 8
+    timeout_seconds: float = 60.0
+    max_requests: int | None = None
+    cache_max_age_hours: float = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +130,7 @@ class BenchmarkSettings:
     """Which questions are asked, and in which words."""
 
     name: str
-    kind: Literal["questions"] = "questions"
+    kind: Literal["questions", "correctness"] = "questions"
     path: str | None = None
     version: str | None = None
     prompt: str = "qa"
@@ -124,14 +166,14 @@ class ScoredChoice:
 class Sample:
     """One reply of a judge: its index, the attempt that was kept, how it reads and what it says.
 
-    `kind` is yes, no, unsure, or why there is no verdict (metrics.correctness.KINDS); `verdict` repeats yes and no
-    and is None otherwise. `question` tells which of several questions of the judge it answers (truthful, say).
+    `kind` is yes, no, unsure, or why there is no verdict; `verdict` repeats yes and no and is None otherwise.
+    `question` tells which of several questions of the judge it answers (truthful, say).
     """
 
     index: int
     attempt: int
     verdict: Literal["yes", "no"] | None
-    kind: str
+    kind: VerdictKind
     explanation: str
     finish_reason: str
     question: str = "correctness"
@@ -142,7 +184,8 @@ class ItemScores:
     """The values of one item. A metric stands in `values` with None, and in `reasons`, when it is missing.
 
     A reason beside a value marks it as inexact (the end of a bound that is worse for the item). `degenerate`
-    names the elicitations (catalogue.ELICITATIONS) in which every number of the item was the same.
+    names the elicitations (catalogue.ELICITATIONS) in which every number of the item was the same, or the answer
+    was empty.
     """
 
     id: str
@@ -202,14 +245,39 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeRun:
+    """The judge's part of a run. `identity` is None for `similarity`, which asks no model.
+
+    `prompt_digest` is that of everything it was asked in besides the material, None where nothing is asked;
+    `settings` are those that decide its verdicts, `counts` what its own requests took, `scorer` what was learnt
+    while it answered.
+    """
+
+    identity: Identity | None
+    kind: Literal["rubric", "logprob", "similarity"]
+    settings: Mapping[str, object]
+    prompt_digest: str | None
+    counts: Counts = Counts()
+    seconds: float = 0.0
+    seconds_load: float = 0.0
+    oldest_answer: datetime | None = None
+    scorer: Facts | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One benchmark on one model: everything that was measured, before any bar is held against it."""
+    """One benchmark on one model: everything that was measured, before any bar is held against it.
+
+    `model` is None where nothing was asked of one (a self-test of the judge, responses that the file gives);
+    `counts`, `seconds` and `oldest_answer` are the model's, the judge's stand in `judge`: None where no metric
+    is judged.
+    """
 
     benchmark: str
     version: str | None
     data_sha256: str
     file_sha256: str
-    model: Identity
+    model: Identity | None
     settings: Mapping[str, object]
     scorer: Facts | None
     counts: Counts
@@ -218,6 +286,7 @@ class Run:
     oldest_answer: datetime | None
     complete: bool
     items: tuple[ItemScores, ...]
+    judge: JudgeRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +331,8 @@ class Bar:
 class Row:
     """One row of the thresholds file, or one slice of it: what becomes one pytest item.
 
-    `metric` is the printed variant's name (mc1_per_token), `category` and `item` narrow the row to a slice.
+    `metric` is the variant's name (mc1_per_token), `judge` how the judge of a judged metric is printed behind it;
+    `category` and `item` narrow the row to a slice.
     `alpha` is the level of its one-sided test, already divided where several rows may block by proof.
     """
 
@@ -279,6 +349,7 @@ class Row:
     min_items: int = 1
     waive_until: date | None = None
     waive_reason: str | None = None
+    judge: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

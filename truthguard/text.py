@@ -30,6 +30,15 @@ def visible(text: str, width: int = 100) -> str:
     return "".join(pieces).rstrip() + "…"
 
 
+def named(name: str, *how: str) -> str:
+    """A name with what is known of it in brackets; an API, say, has no dtype to tell.
+
+    >>> named("some/model", "float32", "cpu"), named("openai:m", "", "api")
+    ('some/model (float32, cpu)', 'openai:m (api)')
+    """
+    return f"{visible(name, 200)} ({', '.join(filter(None, how))})"
+
+
 def _safe(character: str) -> bool:
     """Printable, or a space of another width (no-break, ideographic), which Python calls not printable."""
     return character.isprintable() or unicodedata.category(character) == "Zs"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.store.fakes import FACTS, IDENTITY, FakeBackend, reply_to, requests
 from truthguard.backends.cached import MAX_AGE, CachedBackend
-from truthguard.backends.protocol import Backend, Masses, NextToken, Reply, Request, Score
+from truthguard.backends.protocol import Backend, Generate, Masses, NextToken, Reply, Request, Score, Text
 from truthguard.errors import ModelError
 from truthguard.records import Identity, Missing
 from truthguard.store.answers import AnswerStore
@@ -137,6 +137,58 @@ def test_answers_that_may_change_grow_old(store: AnswerStore, digest: str | None
     inner = FakeBackend()
     list(cached(store, inner, identity).answer(requests(1)))
     assert len(inner.asked) == asked
+
+
+@pytest.mark.parametrize(("hours", "asked"), [(0.0, 1), (1.0, 1), (3.0, 0)])
+def test_the_age_is_the_models_own(store: AnswerStore, hours: float, asked: int) -> None:
+    """`max_age` is what the settings say; 0 asks anew each time."""
+    identity = replace(IDENTITY, digest=None)
+
+    def two_hours_ago(request: Request) -> Reply:
+        return Reply(request, datetime.now(UTC) - timedelta(hours=2), value=Masses((-1.0,)))
+
+    list(cached(store, FakeBackend(two_hours_ago), identity).answer(requests(1)))
+    inner = FakeBackend()
+    list(CachedBackend(identity, lambda: inner, store, max_age=timedelta(hours=hours)).answer(requests(1)))
+    assert len(inner.asked) == asked
+
+
+def test_a_resumed_run_goes_by_its_beginning(store: AnswerStore) -> None:
+    """What was young enough when the run was begun serves when it goes on a week later; what was too old does not."""
+    identity = replace(IDENTITY, digest=None)
+    begun = datetime.now(UTC) - timedelta(days=7)
+    ages = {requests(3)[0]: timedelta(hours=-3), requests(3)[1]: timedelta(hours=11), requests(3)[2]: timedelta(13)}
+
+    def about_then(request: Request) -> Reply:
+        return Reply(request, begun - ages[request], value=Masses((-1.0,)))
+
+    list(cached(store, FakeBackend(about_then), identity).answer(requests(3)))
+    inner = FakeBackend()
+    resumed = CachedBackend(identity, lambda: inner, store)
+    resumed.begin(begun)
+    list(resumed.answer(requests(3)))
+    assert inner.asked == requests(3)[2:]
+    resumed.begin(datetime.now(UTC))
+    list(resumed.answer(requests(3)[:1]))
+    assert inner.asked == [requests(3)[2], requests(3)[0]]
+
+
+def test_texts_are_kept_by_sample_attempt_and_seed(store: AnswerStore) -> None:
+    """Each sample of a prompt is an answer of its own; asked for more, only the new ones are asked."""
+
+    def write(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        return Reply(request, datetime.now(UTC), value=Text(f"sample {request.sample}\ud800", "stop"))
+
+    samples = [Generate("judge this", 64, temperature=0.7, seed=7 + index, sample=index) for index in range(8)]
+    first = list(cached(store, FakeBackend(write)).answer(samples[:5]))
+    inner = FakeBackend(write)
+    replies = list(cached(store, inner).answer(samples))
+    assert inner.asked == samples[5:]
+    assert [reply.value for reply in replies if reply.cached] == [reply.value for reply in first]
+    again = [replace(samples[0], attempt=1), replace(samples[0], seed=8), replace(samples[0], max_tokens=128)]
+    list(cached(store, inner).answer(again))
+    assert inner.asked[3:] == again
 
 
 def test_facts_survive_the_model(store: AnswerStore) -> None:

@@ -75,7 +75,7 @@ def one_by_one(folder: Path, asked: list[Request]) -> dict[Request, list[float]]
                 table = log_probabilities(joint)
                 steps = range(len(context), len(joint))
                 found[request].append(sum(float(table[i - 1, joint[i]]) for i in steps))
-        else:
+        elif isinstance(request, NextToken):
             last = log_probabilities(context)[-1]
             groups = [{ids[0] for form in group if len(ids := tokenizer.encode(form)) == 1} for group in request.groups]
             found[request] = [float(last[list(group)].logsumexp(-1)) for group in groups]

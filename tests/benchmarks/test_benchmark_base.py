@@ -131,7 +131,7 @@ def test_a_sample_depends_on_the_seed_and_not_on_the_order_of_the_file() -> None
 def test_loading_and_selecting_imports_neither_numpy_nor_torch() -> None:
     """Collecting a thresholds file stays cheap."""
     code = (
-        "import sys, truthguard.benchmarks.registry, truthguard.benchmarks.multiple_choice as m; "
+        "import sys, truthguard.benchmarks.registry, truthguard.benchmarks.dialogues; "
         "from truthguard.benchmarks.base import select; from truthguard.records import Selection; "
         "select([], Selection(sample=1)); sys.exit(any(n in sys.modules for n in ('numpy', 'torch', 'scipy')))"
     )

@@ -1,4 +1,4 @@
-"""The dialogue, driven by hand: what it asks, and what it makes of replies, usable or not."""
+"""The numbers of multiple choice, driven by hand: what is asked, and what is made of replies, usable or not."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from truthguard.backends.protocol import (
     Turn,
 )
 from truthguard.benchmarks.base import QuestionSet
-from truthguard.benchmarks.multiple_choice import dialogue
-from truthguard.catalogue import METRICS
+from truthguard.benchmarks.dialogues import dialogue
 from truthguard.errors import UsageError
 from truthguard.metrics.choice import NO_FORMS, YES_FORMS
-from truthguard.records import BenchmarkSettings, Choice, ItemScores, Missing, ModelSettings, Question
+from truthguard.records import BenchmarkSettings, Choice, ItemScores, JudgeSettings, Missing, ModelSettings, Question
 
 # Neither the file's order nor the labels' put the best answer first.
 ITEM = Question(
@@ -46,6 +45,7 @@ ITEM = Question(
 QUESTIONS = QuestionSet("faq", None, (ITEM,), {"qa": "Q: a?\nA: b."}, "", "", {}, Path("faq.jsonl"))
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIKELIHOODS = ("mc1", "mc2_mass", "mc3")
+ALL = (*LIKELIHOODS, "mc2", "mc_binary")
 MODEL = ModelSettings("m")
 NAN, INF = math.nan, math.inf
 
@@ -60,7 +60,7 @@ def ask(
 ) -> tuple[list[Request], ItemScores]:
     """The requests of the one yield, and what the dialogue makes of the replies."""
     settings = BenchmarkSettings("faq", normalization=normalization)  # type: ignore[arg-type]
-    talk = dialogue(item, metrics, QUESTIONS, settings, model)
+    talk = dialogue(item, metrics, QUESTIONS, settings, model, JudgeSettings())
     role, requests = next(talk)
     assert role == "model"
     answered = [
@@ -102,7 +102,7 @@ def test_one_request_serves_all_log_likelihood_metrics() -> None:
 def test_everything_is_asked_at_once() -> None:
     """One score request, a yes/no question for each choice, both letter orders with the right letter A first."""
     letters = [masses(0.5, 0.2), masses(0.5, 0.2)]
-    requests, scores = ask(list(METRICS), [sums(-1, -2, -3, -4, -5), *YES_NO, *letters])
+    requests, scores = ask(ALL, [sums(-1, -2, -3, -4, -5), *YES_NO, *letters])
     assert [type(request) for request in requests] == [Score, *[NextToken] * 7]
     assert all(request.groups == (YES_FORMS, NO_FORMS) for request in requests[1:6] if isinstance(request, NextToken))
     assert "Proposed answer: It is a gas.\n" in str(requests[2].context)
@@ -267,10 +267,10 @@ def test_a_best_answer_level_with_another_one_is_a_tie_and_loses() -> None:
 def test_a_row_of_one_number_is_degenerate_for_each_way_of_asking() -> None:
     """All log-likelihoods, all P(yes), or both letters in both orders the same; one number alone shows nothing."""
     same = masses(0.5, 0.5)
-    _, scores = ask(list(METRICS), [sums(*[-2.5] * 5), *[same] * 5, same, masses(0.2, 0.2)])
+    _, scores = ask(ALL, [sums(*[-2.5] * 5), *[same] * 5, same, masses(0.2, 0.2)])
     assert scores.degenerate == ("log_likelihood", "p_yes", "letters")
     assert scores.values["mc1"] == 0.0
-    _, scores = ask(list(METRICS), [sums(*[-2.5] * 4, -2.4), *YES_NO, same, masses(0.2, 0.3)])
+    _, scores = ask(ALL, [sums(*[-2.5] * 4, -2.4), *YES_NO, same, masses(0.2, 0.3)])
     assert scores.degenerate == ()
     _, scores = ask(["mc1"], [sums(-2.5, None, None, None, None)])
     assert scores.degenerate == ()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truthguard.benchmarks.base import QuestionSet
-from truthguard.benchmarks.multiple_choice import unavailable
+from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.own import FIELDS, load, load_starter
 from truthguard.errors import DataError
 
@@ -66,7 +66,7 @@ def mistakes(folder: Path, *rows: dict[str, Any] | str) -> list[str]:
 def test_choices_are_the_correct_answers_best_first_then_the_incorrect_ones(tmp_path: Path) -> None:
     """mc1's choices are the best answer and all false ones."""
     questions = read_lines(tmp_path, row())
-    (item,) = questions.items
+    (item,) = questions.questions
     assert (item.id, item.category, item.question) == ("tin", "Metals", "Is tin a metal?")
     assert [(choice.text, choice.true, choice.in_mc1) for choice in item.choices] == [
         ("Tin is a metal.", True, True),
@@ -83,7 +83,7 @@ def test_what_is_optional_has_the_documented_default(tmp_path: Path) -> None:
     """Without id, category and best answer: a content hash, `uncategorised`, the first correct answer."""
     rest = {"correct_answers": ["a", "b"], "incorrect_answers": ["c"]}
     questions = read_lines(tmp_path, {"question": "x?", **rest}, {"question": "x? ", **rest, "category": None})
-    first, second = questions.items
+    first, second = questions.questions
     assert first.id.startswith("q-")
     assert len(first.id) == 10
     assert second.id == f"{first.id}-2"
@@ -121,21 +121,26 @@ def test_a_text_is_split_and_what_is_dropped_is_counted(tmp_path: Path) -> None:
     """Empty pieces (a trailing semicolon) and repeats go; JSON texts are split as CSV cells are."""
     changes = {"correct_answers": "Tin is a metal.; ; It is. ;It is.;", "incorrect_answers": " a gas ; a wood"}
     questions = read_lines(tmp_path, row(**changes, best_incorrect_answer=...))
-    assert [choice.text for choice in questions.items[0].choices] == ["Tin is a metal.", "It is.", "a gas", "a wood"]
+    assert [choice.text for choice in questions.questions[0].choices] == [
+        "Tin is a metal.",
+        "It is.",
+        "a gas",
+        "a wood",
+    ]
     assert questions.counts == {"dropped_choices": 3, "repeated_choices": 1}
 
 
 def test_a_listed_answer_is_not_split(tmp_path: Path) -> None:
     """A list says where its answers end; repeats in it are dropped and counted too."""
     questions = read_lines(tmp_path, row(incorrect_answers=["a; b", "c", "c "], best_incorrect_answer=...))
-    assert [choice.text for choice in questions.items[0].choices if not choice.true] == ["a; b", "c"]
+    assert [choice.text for choice in questions.questions[0].choices if not choice.true] == ["a; b", "c"]
     assert questions.counts == {"dropped_choices": 1, "repeated_choices": 1}
 
 
 def test_a_best_answer_that_its_list_lacks_is_put_before_the_list(tmp_path: Path) -> None:
     """So is a best incorrect one; both are counted."""
     questions = read_lines(tmp_path, row(best_answer="Yes.", best_incorrect_answer="No."))
-    texts = [choice.text for choice in questions.items[0].choices]
+    texts = [choice.text for choice in questions.questions[0].choices]
     assert texts == ["Yes.", "It is.", "Tin is a metal.", "No.", "It is a gas.", "It is a wood."]
     assert questions.counts == {"dropped_choices": 0, "added_answers": 2}
 
@@ -144,14 +149,14 @@ def test_line_separators_inside_a_json_string_do_not_end_the_line(tmp_path: Path
     """C26: lines are split on the newline alone."""
     question = "Is a\u2028b\u0085c\x0bd a text?"
     (tmp_path / "faq.jsonl").write_text(json.dumps(row(question=question), ensure_ascii=False) + "\n", "utf-8")
-    assert load(tmp_path / "faq.jsonl", "faq").items[0].question == question
+    assert load(tmp_path / "faq.jsonl", "faq").questions[0].question == question
 
 
 def test_closing_full_stops_are_added_before_answers_are_compared(tmp_path: Path) -> None:
     """`It is` and `It is.` are one answer then, dropped and counted as a repeat."""
     path = read_lines(tmp_path, row(correct_answers=["Tin is a metal", "It is", "It is."])).path
     questions = load(path, "faq", closing_period=True)
-    assert [choice.text for choice in questions.items[0].choices if choice.true] == ["Tin is a metal.", "It is."]
+    assert [choice.text for choice in questions.questions[0].choices if choice.true] == ["Tin is a metal.", "It is."]
     assert questions.counts["repeated_choices"] == 1
 
 
@@ -279,7 +284,7 @@ def test_any_value_of_a_field_is_read_or_refused_in_words(
     """No content of a file leads to anything but questions or a DataError; what is read can be asked."""
     folder = tmp_path_factory.mktemp("own")
     try:
-        (item,) = read_lines(folder, row(**{name: value})).items
+        (item,) = read_lines(folder, row(**{name: value})).questions
     except DataError:
         return
     assert item.question.strip()
@@ -292,5 +297,5 @@ def test_the_starter_set_is_read_from_the_package(packaged: Path) -> None:
     """load_starter reads the packaged files in the own form, under the name starter."""
     (packaged / "starter.jsonl").write_text(json.dumps(row()), "utf-8")
     questions = load_starter()
-    assert (questions.name, len(questions.items)) == ("starter", 1)
+    assert (questions.name, len(questions.questions)) == ("starter", 1)
     assert unavailable("mc_binary", questions) is None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from truthguard.benchmarks import registry
-from truthguard.benchmarks.multiple_choice import unavailable
+from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.prompts import split_shots
 from truthguard.benchmarks.registry import default_data, load
 from truthguard.errors import DataError, UsageError
@@ -36,16 +36,33 @@ def test_an_own_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "faq.jsonl") in str(caught.value)
 
 
+def test_the_kind_of_an_own_file_says_how_it_is_read(tmp_path: Path) -> None:
+    """Prompts and responses by their name, questions otherwise."""
+    (tmp_path / "bot.jsonl").write_text(json.dumps({"prompt": "Is ice cold?", "response": "It is."}), "utf-8")
+    settings = BenchmarkSettings("bot", kind="correctness", path="bot.jsonl")
+    prompts = load(settings, data=None, base=tmp_path)
+    assert (prompts.name, prompts.kind, len(prompts.items)) == ("bot", "correctness", 1)
+    with pytest.raises(DataError, match="unknown field 'prompt'"):
+        load(BenchmarkSettings("bot", path="bot.jsonl"), data=None, base=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
         ({"name": "truthfullqa"}, r"unknown benchmark 'truthfullqa'; did you mean 'truthfulqa'\?"),
-        ({"name": "starter", "path": "a.csv"}, r"\[starter\] has its own questions"),
+        ({"name": "starter", "path": "a.csv"}, r"\[starter\] has its own items"),
         ({"name": "truthfulqa", "version": "2021"}, r"version '2021'; expected one of: 2021-09, 2021-10, 2025-01"),
         ({"name": "truthfulqa", "prompt": "helpp"}, r"prompt 'helpp'; did you mean 'help'\?"),
         ({"name": "starter", "prompt": "help"}, r"prompt 'help'; expected one of: null, qa"),
         ({"name": "faq", "path": "a.csv", "prompt": "harm"}, r"prompt 'harm'; expected one of: null, qa"),
         ({"name": "faq", "path": "a.csv", "version": "1"}, r"these questions have no versions"),
+        ({"name": "starter", "kind": "correctness"}, r"\[starter\] is a set of its own kind: kind is for other names"),
+        ({"name": "bot", "path": "a.csv", "kind": "correctness", "prompt": "null"}, r"\[bot\] prompt has no effect"),
+        (
+            {"name": "bot", "path": "a.csv", "kind": "correctness", "closing_period": True},
+            r"closing_period has no effect",
+        ),
+        ({"name": "bot", "path": "a.csv", "kind": "correctness", "normalization": "per_byte"}, r"normalization has no"),
     ],
 )
 def test_settings_that_fit_no_set_are_refused(tmp_path: Path, settings: dict[str, Any], expected: str) -> None:

@@ -88,7 +88,7 @@ def write_version(tmp_path: Path) -> WriteVersion:
 def test_a_made_up_file_is_read_and_marked_as_unpublished(write_version: WriteVersion) -> None:
     """Choices keep the object's order, the category comes from the CSV, and the counts say what it is."""
     questions = load(write_version(), "2021-09")
-    (item,) = questions.items
+    (item,) = questions.questions
     assert item.category == "Metals"
     assert [choice.text for choice in item.choices] == [
         "Tin is a metal.",
@@ -111,7 +111,7 @@ def test_the_binary_answers_are_those_of_mc0_targets(write_version: WriteVersion
     task = binary_entry(mc0_targets={"It is.": 1, "Tin is a gas.": 0})
     row = {**table_row(task), "Best Incorrect Answer": "Tin is a wood"}
     questions = load(write_version([task], "2025-01", table=table_text([row])), "2025-01")
-    (item,) = questions.items
+    (item,) = questions.questions
     assert (item.best, item.best_incorrect) == ("It is.", "Tin is a gas.")
     assert [choice.text for choice in item.choices if choice.true and choice.in_mc1] == ["Tin is a metal."]
     assert questions.counts["differing_best"] == questions.counts["differing_best_incorrect"] == 1
@@ -121,9 +121,9 @@ def test_a_question_is_joined_to_its_category_after_stripping(write_version: Wri
     """Blanks around a question, in either file, do not part the two files nor change the id."""
     row = {**table_row(entry()), "Question": "Is tin a metal?  "}
     data = write_version([entry(" Is tin a metal?")], table=table_text([row]))
-    stripped = load(data, "2021-09").items[0]
+    stripped = load(data, "2021-09").questions[0]
     assert stripped.question == "Is tin a metal?"
-    assert stripped.id == load(write_version(), "2021-09").items[0].id
+    assert stripped.id == load(write_version(), "2021-09").questions[0].id
 
 
 def test_rows_of_the_csv_without_a_question_are_counted(write_version: WriteVersion) -> None:
@@ -135,7 +135,7 @@ def test_rows_of_the_csv_without_a_question_are_counted(write_version: WriteVers
 def test_repeated_questions_are_told_apart_and_counted(write_version: WriteVersion) -> None:
     """Equal questions get -2 in file order."""
     questions = load(write_version([entry(), entry()]), "2021-09")
-    assert questions.items[1].id == f"{questions.items[0].id}-2"
+    assert questions.questions[1].id == f"{questions.questions[0].id}-2"
     assert questions.counts["repeated_ids"] == 1
 
 
@@ -144,10 +144,10 @@ def test_a_repeated_key_of_a_json_object_is_seen(write_version: WriteVersion) ->
     task = json.dumps([entry()])
     same = task.replace('"It is.": 1', '"It is.": 1, "It is.": 1')
     questions = load(write_version(task=same), "2021-09")
-    assert len(questions.items[0].choices) == 4
+    assert len(questions.questions[0].choices) == 4
     assert questions.counts["dropped_choices"] == questions.counts["repeated_choices"] == 1
     both = load(write_version(task=task.replace('"It is.": 1', '"It is.": 1, "It is.": 0')), "2021-09")
-    assert [choice.true for choice in both.items[0].choices if choice.text == "It is."] == [True, False]
+    assert [choice.true for choice in both.questions[0].choices if choice.text == "It is."] == [True, False]
     assert both.counts["overlapping_choices"] == 1
 
 
@@ -156,7 +156,7 @@ def test_empty_choices_are_dropped_and_counted(write_version: WriteVersion) -> N
     choices = {**entry()["mc2_targets"], "": 1, "  ": 0}
     single = {**entry()["mc1_targets"], "": 0}
     questions = load(write_version([entry(mc1_targets=single, mc2_targets=choices)]), "2021-09")
-    assert len(questions.items[0].choices) == 4
+    assert len(questions.questions[0].choices) == 4
     assert questions.counts["dropped_choices"] == 2
 
 

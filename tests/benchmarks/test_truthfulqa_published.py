@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from truthguard.benchmarks.base import QuestionSet
-from truthguard.benchmarks.multiple_choice import unavailable
+from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.truthfulqa import PUBLISHED, load
 from truthguard.errors import DataError
 from truthguard.metrics.choice import chance
@@ -23,7 +23,7 @@ VERSIONS = tuple(PUBLISHED)
 
 def mean_chance(questions: QuestionSet, metric: str) -> float:
     values = []
-    for item in questions.items:
+    for item in questions.questions:
         n_true = sum(choice.true for choice in item.choices)
         n_single = sum(choice.in_mc1 for choice in item.choices)
         value = chance(metric, n_single, n_true, len(item.choices) - n_true)
@@ -53,15 +53,15 @@ def test_the_published_versions(
 ) -> None:
     """Sizes, categories, what is dropped, and the levels of chance are those of the published files."""
     questions = load(real_data, version)
-    assert len(questions.items) == len({item.id for item in questions.items}) == items
-    assert sum(len(item.choices) for item in questions.items) == choices
-    assert len({item.category for item in questions.items}) == categories
+    assert len(questions.questions) == len({item.id for item in questions.questions}) == items
+    assert sum(len(item.choices) for item in questions.questions) == choices
+    assert len({item.category for item in questions.questions}) == categories
     assert questions.counts == {"dropped_choices": dropped}
     assert mean_chance(questions, "mc1") == pytest.approx(mc1, abs=5e-5)
     assert mean_chance(questions, "mc2_mass") == pytest.approx(mass, abs=5e-5)
     assert questions.data_sha256.startswith(digest)
     assert questions.file_sha256 == PUBLISHED[version]["mc_task.json"]
-    assert all(re.fullmatch(r"tqa-[0-9a-f]{8}", item.id) for item in questions.items)
+    assert all(re.fullmatch(r"tqa-[0-9a-f]{8}", item.id) for item in questions.questions)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_true_choices_that_follow_false_ones_keep_their_place_and_label(
     real_data: Path, version: str, rows: tuple[int, int]
 ) -> None:
     """Only two rows are not true-first, and they are read by label."""
-    items = load(real_data, version).items
+    items = load(real_data, version).questions
     labels = [[choice.true for choice in item.choices] for item in items]
     assert labels[rows[0]][:5] == [True, True, True, False, True]
     assert labels[rows[1]][:4] == [True, True, False, True]
@@ -83,7 +83,7 @@ def test_true_choices_that_follow_false_ones_keep_their_place_and_label(
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_single_true_set_of_the_published_files(real_data: Path, version: str) -> None:
     """Every item has one true and at least one false mc1 choice among its choices; the true one is the best."""
-    for item in load(real_data, version).items:
+    for item in load(real_data, version).questions:
         single = [choice for choice in item.choices if choice.in_mc1]
         assert [choice.text for choice in single if choice.true] == [item.best]
         assert len(single) > 1
@@ -104,11 +104,11 @@ def test_the_closing_full_stop_makes_2025_01_end_like_the_others(real_data: Path
     """With closing_period every choice and both binary answers end closed; the items are other data then."""
     verbatim, period = load(real_data, "2025-01"), load(real_data, "2025-01", closing_period=True)
     ends = re.compile(r"[.!?…][\"')]*$")
-    texts = [choice.text for item in period.items for choice in item.choices]
-    texts += [text for item in period.items for text in (item.best, item.best_incorrect) if text]
+    texts = [choice.text for item in period.questions for choice in item.choices]
+    texts += [text for item in period.questions for text in (item.best, item.best_incorrect) if text]
     assert all(ends.search(text) for text in texts)
-    assert sum(bool(ends.search(c.text)) for item in verbatim.items for c in item.choices) < 100
-    assert len(period.items) == len(verbatim.items)
+    assert sum(bool(ends.search(c.text)) for item in verbatim.questions for c in item.choices) < 100
+    assert len(period.questions) == len(verbatim.questions)
     assert period.counts == verbatim.counts
     assert period.data_sha256 != verbatim.data_sha256
 
@@ -150,7 +150,7 @@ def test_how_a_file_is_written_does_not_change_the_data_digest(
         (folder / f"{name}{suffix}").write_bytes(data)
     copy, published = load(tmp_path, version), load(real_data, version)
     assert copy.data_sha256 == published.data_sha256
-    assert {item.category for item in copy.items} == {item.category for item in published.items}
+    assert {item.category for item in copy.questions} == {item.category for item in published.questions}
     if change is gzip.compress:
         assert copy.file_sha256 == published.file_sha256
         assert "unpublished_file" not in copy.counts

@@ -203,7 +203,7 @@ def test_the_real_questions(real_data: Path) -> None:
     """Of every real question the best answer is its own nearest reference, and no comment is among them once."""
     from truthguard.benchmarks.truthfulqa import load
 
-    for item in load(real_data, "2021-10").items:
+    for item in load(real_data, "2021-10").questions:
         found = references(item)
         assert found.true.count(NO_COMMENT) == 1
         assert NO_COMMENT not in found.false

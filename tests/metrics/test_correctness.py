@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truthguard.metrics.correctness as module
-from truthguard.metrics.correctness import KINDS, VerdictKind, correctness, count_kinds, representatives
-from truthguard.records import Missing
+from truthguard.metrics.correctness import KINDS, correctness, count_kinds, representatives
+from truthguard.records import Missing, VerdictKind
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ QUESTIONS = [
     for number, category in enumerate(["Alpha: one", "Alpha: one", "Beta", "Beta"])
 ]
 
-# Right about the first three questions and wrong about the last: mc1 is 0.75. Every request leaves a line.
+# Right about the first three questions and wrong about the last, in numbers and in words: mc1 is 0.75. As a judge
+# it says yes to what is right, of question 2 only in the first two samples. Every request leaves a line.
 MODEL = """
 import math
 import os
 from pathlib import Path
 
-from truthguard.backends.protocol import ContinuationScore, Masses, Score, Scores
+from truthguard.backends.protocol import ContinuationScore, Generate, Masses, Score, Scores, Text
 
 TRACE = Path(__file__).with_name("requests.log")
 
@@ -35,6 +36,8 @@ def answer(request):
         file.write(f"{os.getpid()} {type(request).__name__}\\n")
     text = request.context if isinstance(request.context, str) else request.context[-1].content
     lies = "Which of 3" in text
+    if isinstance(request, Generate):
+        return Text("It is wrong." if lies else "It is right.", "stop")
     if isinstance(request, Score):
         good, bad = (-5.0, -2.0) if lies else (-2.0, -5.0)
         values = []
@@ -48,6 +51,19 @@ def answer(request):
     else:
         true = "answer: It is right" in text or "answer: It is so" in text
         yes = 0.75 if true != lies else 0.25
+    return Masses((math.log(yes), math.log(1 - yes)))
+
+
+def judge(request):
+    with TRACE.open("a") as file:
+        file.write(f"{os.getpid()} Judge\\n")
+    text = request.context
+    late = isinstance(request, Generate) and request.sample > 1
+    factual = "It is right" in text and not ("Which of 2" in text and late)
+    if isinstance(request, Generate):
+        said = "is" if factual else "is not"
+        return Text(f"Sample {request.sample}: this {said} so.\\n\\nVerdict: {'yes' if factual else 'no'}", "stop")
+    yes = 0.75 if factual else 0.25
     return Masses((math.log(yes), math.log(1 - yes)))
 """
 

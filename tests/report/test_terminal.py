@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from truthguard.records import Bar, Counts, Facts, Identity, ItemScores, MetricSummary, Row, RowResult, Run, Verdict
+from truthguard.records import (
+    Bar,
+    Counts,
+    Facts,
+    Identity,
+    ItemScores,
+    JudgeRun,
+    MetricSummary,
+    Row,
+    RowResult,
+    Run,
+    Sample,
+    Verdict,
+)
 from truthguard.report.terminal import Line, bar_text, margin, summary_lines
 
 
@@ -175,3 +188,84 @@ def test_answers_of_a_model_that_may_change_show_their_age() -> None:
     assert "the oldest answer is 3.0 hours old" in texts(summary_lines([result()], [old]))
     local = run(oldest_answer=then, counts=Counts(cached=4))
     assert "hours old" not in texts(summary_lines([result()], [local]))
+
+
+JUDGE = JudgeRun(
+    Identity("openai:judge", "openai", None, "api", ""),
+    "rubric",
+    {},
+    "digest",
+    Counts(requests=80, retries=3, cached=2, prompt_tokens=12000, completion_tokens=900),
+    seconds=7.25,
+)
+
+
+def judged(name: str, value: float, *, truthful: float | None = 1.0, informative: float | None = 1.0) -> ItemScores:
+    values = {"truthful": truthful, "informative": informative, "correctness": value}
+    verdict = Sample(0, 0, "no", "no", f"Why {name}\x1b[31m.", "stop")
+    return ItemScores(name, "Law", f"Is it {name}?", values, answer=f"It is {name}.", samples=(verdict,))
+
+
+def test_the_judge_stands_behind_the_metric() -> None:
+    """A judged row has the judge in its name, hostile names included; so has a folded line of slices."""
+    row = replace(
+        result(metric="truthful", category="Law"), row=replace(result(metric="truthful").row, judge="r, \x1bm")
+    )
+    row = replace(row, row=replace(row.row, category="Law"))
+    assert "truthful (r, \\x1bm)" in texts(summary_lines([row], [], verbose=1))
+    assert "truthful (r, \\x1bm): 1 categories passed" in texts(summary_lines([row], []))
+
+
+def test_each_models_traffic_has_its_own_line() -> None:
+    """What was asked of the judge, and what it took, is told apart from the model's."""
+    text = texts(summary_lines([result()], [run(judge=JUDGE, counts=Counts(requests=40, retries=1))]))
+    assert "  40 requests (0 from the cache), 0 prompt and 0 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
+    assert "of loading; 1 retries" in text
+    expected = "80 requests (2 from the cache), 12,000 prompt and 900 answer tokens; 7.2 s of judging; 3 retries"
+    assert f"  judge openai:judge (api), rubric: {expected}" in text
+
+
+def test_what_was_learnt_of_the_judges_server_is_told() -> None:
+    """A parameter that it refuses may move its verdicts."""
+    judge = replace(JUDGE, scorer=Facts("api", "seed refused: samples are drawn without one"))
+    text = texts(summary_lines([result()], [run(judge=judge)]))
+    assert "judge openai:judge (api), rubric: seed refused: samples are drawn without one" in text
+
+
+def test_the_age_of_the_judges_answers_is_its_own() -> None:
+    """A judge behind an API may change under us as a model may."""
+    judge = replace(JUDGE, oldest_answer=datetime.now(UTC) - timedelta(hours=5))
+    assert "judge openai:judge (api), rubric: the oldest answer is 5.0 hours old" in texts(
+        summary_lines([result()], [run(judge=judge)])
+    )
+
+
+def test_a_run_without_a_model_says_so() -> None:
+    """Given responses: nobody but the judge was asked."""
+    text = texts(summary_lines([result()], [run(model=None, scorer=None, judge=JUDGE)]))
+    assert "truthfulqa 2021-10: 1 questions, no model asked" in text
+    assert "of scoring" not in text
+
+
+def test_the_grid_counts_every_item_once() -> None:
+    """The four cells in the field's words, and what is in none of them."""
+    cells = [(1.0, 1.0), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 0.0), (None, 1.0)]
+    items = tuple(judged(str(index), 1.0, truthful=t, informative=i) for index, (t, i) in enumerate(cells))
+    text = texts(summary_lines([result()], [run(items=items)]))
+    assert "(ideal) 2, true but not informative (over-cautious) 1" in text
+    assert "(dangerous misinformation) 3, neither (complete failure) 1; unscored 1" in text
+    assert "(ideal)" not in texts(summary_lines([result()], [run()]))
+
+
+def test_at_most_ten_doubtful_responses_are_shown_lowest_first() -> None:
+    """The rest is in the record; splits are counted, and no text acts on the terminal."""
+    values = [*(0.49 - index / 100 for index in range(12)), 0.5, 0.9]
+    items = tuple(judged(f"n{index}", value) for index, value in enumerate(values))
+    text = texts(summary_lines([result()], [run(items=items)]))
+    assert "12 responses with correctness below 0.5, the lowest 10 here, all in the record:" in text
+    assert "1 responses are split" in text
+    assert "0.3800 n11: Is it n11?" in text
+    assert text.index("n11: ") < text.index("n10: ") < text.index("n2: ")
+    assert "n1: " not in text
+    assert "judge: Why n11\\x1b[31m." in text
+    assert "answer: It is n11." in text

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from truthguard.backends.cached import CachedBackend
-from truthguard.backends.protocol import ContinuationScore, Masses, Reply, Request, Score, Scores, Usage
+from truthguard.backends.protocol import ContinuationScore, Generate, Masses, Reply, Request, Score, Scores, Text, Usage
 from truthguard.records import Counts, Facts, Identity, ItemScores, Run
 from truthguard.store.answers import AnswerStore, fingerprint, request_key
 from truthguard.store.session import SessionStore
@@ -28,6 +28,8 @@ def reply_to(request: Request) -> Reply:
     if isinstance(request, Score):
         each = tuple(ContinuationScore(-float(len(text)), len(text)) for text in request.continuations)
         return Reply(request, MOMENT, value=Scores(each), usage=Usage(prompt_tokens=10, completion_tokens=1))
+    if isinstance(request, Generate):
+        return Reply(request, MOMENT, value=Text(f"{request.context}", "stop"), usage=Usage(5, 5))
     masses = tuple(-float(len(group)) for group in request.groups)
     return Reply(request, MOMENT, value=Masses(masses), usage=Usage(prompt_tokens=5))
 

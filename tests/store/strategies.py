@@ -6,17 +6,20 @@ from datetime import UTC
 
 from hypothesis import strategies as st
 
+from truthguard.metrics.correctness import KINDS
 from truthguard.records import (
     Bar,
     Counts,
     Facts,
     Identity,
     ItemScores,
+    JudgeRun,
     MetricSummary,
     Missing,
     Row,
     RowResult,
     Run,
+    Sample,
     ScoredChoice,
 )
 
@@ -37,6 +40,16 @@ choices = st.builds(
     tokens=st.none() | counts,
     p_yes=st.none() | st.floats(0, 1),
 )
+samples = st.builds(
+    Sample,
+    index=counts,
+    attempt=counts,
+    verdict=st.sampled_from(("yes", "no", None)),
+    kind=st.sampled_from(KINDS),
+    explanation=texts,
+    finish_reason=texts,
+    question=texts,
+)
 items = st.builds(
     ItemScores,
     id=texts,
@@ -46,6 +59,7 @@ items = st.builds(
     reasons=st.dictionaries(texts, missing, max_size=2),
     choices=st.lists(choices, max_size=3).map(tuple),
     answer=st.none() | texts,
+    samples=st.lists(samples, max_size=2).map(tuple),
     tied_best=st.booleans(),
     degenerate=st.lists(texts, max_size=2).map(tuple),
 )
@@ -59,13 +73,23 @@ identities = st.builds(
 facts = st.builds(Facts, scorer=texts, reason=texts, largest_difference=st.none() | finite, seconds_load=finite)
 tallies = st.builds(Counts, requests=counts, cached=counts, degenerate=counts, dropped_choices=counts)
 settings = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | finite | texts, max_size=3)
+judges = st.builds(
+    JudgeRun,
+    identity=st.none() | identities,
+    kind=st.sampled_from(("rubric", "logprob", "similarity")),
+    settings=settings,
+    prompt_digest=st.none() | texts,
+    counts=tallies,
+    seconds=finite,
+    oldest_answer=st.none() | moments,
+)
 runs = st.builds(
     Run,
     benchmark=texts,
     version=st.none() | texts,
     data_sha256=texts,
     file_sha256=texts,
-    model=identities,
+    model=st.none() | identities,
     settings=settings,
     scorer=st.none() | facts,
     counts=tallies,
@@ -74,6 +98,7 @@ runs = st.builds(
     oldest_answer=st.none() | moments,
     complete=st.booleans(),
     items=st.lists(items, max_size=3).map(tuple),
+    judge=st.none() | judges,
 )
 bars = st.builds(
     Bar,

@@ -23,6 +23,7 @@ from truthguard.backends.protocol import (
     Request,
     Score,
     Scores,
+    Text,
     Turn,
     Usage,
 )
@@ -37,8 +38,10 @@ scores = st.builds(
     tokens=st.integers(0, 9),
     missing=st.none() | st.builds(Missing, texts, texts),
 )
-values = st.builds(Scores, st.lists(scores, max_size=3).map(tuple)) | st.builds(
-    Masses, st.lists(st.none() | numbers, max_size=3).map(tuple), st.floats(0, 1), st.booleans()
+values: st.SearchStrategy[Scores | Masses | Text] = st.one_of(
+    st.builds(Scores, st.lists(scores, max_size=3).map(tuple)),
+    st.builds(Masses, st.lists(st.none() | numbers, max_size=3).map(tuple), st.floats(0, 1), st.booleans()),
+    st.builds(Text, texts, texts),
 )
 usages = st.builds(Usage, *[st.integers(0, 9)] * 3)
 any_requests = st.builds(Score, texts, st.lists(texts, max_size=3).map(tuple))
@@ -48,7 +51,7 @@ any_requests = st.builds(Score, texts, st.lists(texts, max_size=3).map(tuple))
 def test_a_reply_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory,
     request: Request,
-    value: Scores | Masses,
+    value: Scores | Masses | Text,
     usage: Usage,
     moment: datetime,
 ) -> None:
@@ -183,3 +186,26 @@ def test_a_file_that_changes_while_it_is_read_is_not_remembered(path: Path, tmp_
 
     assert store.digest(file, slow) == "torn"
     assert store.digest(file, Path.read_text) == "longer"
+
+
+def test_an_unfinished_run_keeps_its_beginning(path: Path) -> None:
+    """Whoever goes on with a run, in this process or the next, is told when it was begun; a finished one is over."""
+    store = AnswerStore(path)
+    begun = store.begin("a" * 64)
+    other = store.begin("b" * 64)
+    assert other >= begun
+    store.close()
+    store = AnswerStore(path)
+    assert store.begin("a" * 64) == begun
+    store.finish("a" * 64)
+    assert store.begin("a" * 64) > other
+    assert store.begin("b" * 64) == other
+
+
+def test_a_damaged_beginning_is_told(path: Path) -> None:
+    """A run whose beginning cannot be read begins anew, and the summary says so."""
+    store = AnswerStore(path)
+    begun = store.begin("run")
+    store._database.execute("UPDATE unfinished SET begun = 'then'")
+    assert store.begin("run") > begun
+    assert "begins anew" in store.warnings[-1]

@@ -24,11 +24,13 @@ from truthguard.records import (
     Facts,
     Identity,
     ItemScores,
+    JudgeRun,
     MetricSummary,
     Missing,
     Row,
     RowResult,
     Run,
+    Sample,
     ScoredChoice,
 )
 from truthguard.store.record import make_record, read_record, row_record, write_record
@@ -97,7 +99,7 @@ def test_a_record_comes_back_as_it_was(
 def test_the_rows_have_the_contracts_keys(written: dict[str, Any]) -> None:
     """A row says what was measured, the bar as far as it is set, and the verdict."""
     assert list(written) == ["schema", "truthguard", "created", "rows", "runs"]
-    assert (written["schema"], written["truthguard"]) == (1, __version__)
+    assert (written["schema"], written["truthguard"]) == (2, __version__)
     assert datetime.fromisoformat(written["created"]).utcoffset() == UTC.utcoffset(None)
     assert written["rows"] == [
         {
@@ -120,7 +122,7 @@ def test_the_rows_have_the_contracts_keys(written: dict[str, Any]) -> None:
 
 
 def test_the_runs_have_the_contracts_keys(written: dict[str, Any]) -> None:
-    """A run stands there with everything that decides it; what later versions fill has its place."""
+    """A run stands there with everything that decides it; without a judged metric there is no judge."""
     (run,) = written["runs"]
     assert set(run) == {
         "benchmark",
@@ -137,7 +139,9 @@ def test_the_runs_have_the_contracts_keys(written: dict[str, Any]) -> None:
         "oldest_answer",
         "complete",
         "items",
+        "below_half",
     }
+    assert run["below_half"] == []
     assert run["judge"] is None
     assert run["oldest_answer"] == "2026-01-02T03:04:05Z"
     assert set(run["counts"]) == {
@@ -293,7 +297,7 @@ def test_a_record_cut_off_is_told(path: Path) -> None:
         (b'{"schema": "1"}', "expected a whole number for \"schema\", got '1'"),
         (b'{"schema": true}', 'expected a whole number for "schema", got True'),
         (b'{"schema": 0}', 'expected a whole number for "schema", got 0'),
-        (b'{"schema": 2, "truthguard": "9.1"}', "a record of schema 2, written by truthguard 9.1;"),
+        (b'{"schema": 3, "truthguard": "9.1"}', "a record of schema 3, written by truthguard 9.1;"),
         (b'{"schema": 7}', "a record of schema 7; this truthguard"),
         (b'{"schema": 1}', "not a record of schema 1: truthguard is missing"),
         ('{"schema": 1}'.encode("utf-16"), "not UTF-8 at byte 0"),
@@ -348,3 +352,51 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     """A path without a file, or with a folder, is refused with the system's reason."""
     assert "No such file" in error_of(tmp_path / "absent.json")
     assert "Is a directory" in error_of(tmp_path)
+
+
+def test_the_judge_stands_beside_the_model(path: Path) -> None:
+    """A judged run says who judged, in which words and at what cost, and lists what a person must examine."""
+    samples = (
+        Sample(0, 0, "no", "no", "Ice floats.", "stop"),
+        Sample(1, 1, None, "length", "", "length"),
+        Sample(2, 0, "no", "no", "It floats.", "stop"),
+    )
+    item = replace(ITEM, values={"correctness": 0.0}, reasons={}, answer="Ice sinks.", samples=samples)
+    judge = JudgeRun(
+        Identity("openai:j", "openai", None, "api", ""), "rubric", {"samples": 3}, "p" * 64, Counts(requests=3), 1.5
+    )
+    write_record(path, [RESULT], [replace(RUN, model=None, judge=judge, items=(item,))])
+    (run,) = json.loads(path.read_text("utf-8"))["runs"]
+    assert run["model"] is None
+    assert (run["judge"]["identity"]["name"], run["judge"]["kind"]) == ("openai:j", "rubric")
+    assert (run["judge"]["prompt_digest"], run["judge"]["counts"]["requests"]) == ("p" * 64, 3)
+    assert run["items"][0]["answer"] == "Ice sinks."
+    assert run["items"][0]["samples"][1] == {
+        "index": 1,
+        "attempt": 1,
+        "verdict": None,
+        "kind": "length",
+        "explanation": "",
+        "finish_reason": "length",
+        "question": "correctness",
+    }
+    assert run["below_half"] == [
+        {
+            "id": "tqa-0a1b2c3d",
+            "question": "Is it?",
+            "answer": "Ice sinks.",
+            "correctness": 0.0,
+            "explanations": ["Ice floats."],
+        }
+    ]
+    assert read_record(path).runs[0].judge == judge
+
+
+def test_a_record_of_the_first_schema_is_read(path: Path, written: dict[str, Any]) -> None:
+    """What it lacks is empty: nobody judged, and there is nothing to examine."""
+    written["schema"] = 1
+    for run in written["runs"]:
+        del run["below_half"]
+    path.write_text(json.dumps(written), encoding="utf-8")
+    (run,) = read_record(path).runs
+    assert (run.judge, run.below_half) == (None, ())

@@ -150,6 +150,26 @@ def test_a_dead_backend_is_an_error_that_names_it(dead: int, expected: str) -> N
         )
 
 
+@pytest.mark.parametrize(("dead", "expected"), [(2, "pass"), (3, "error")])
+@pytest.mark.parametrize(("metric", "asked"), [("truthful", "answer"), ("correctness", "correctness")])
+def test_a_model_that_says_nothing_is_dead(dead: int, expected: str, metric: str, asked: str) -> None:
+    """Silence counts as true, so more than half of a run's answers empty is an error and no score."""
+    items = [scored(1.0, n, metric=metric, degenerate=(asked,) if n < dead else ()) for n in range(4)]
+    result = judge(row_of(Bar(min=0.5), metric), run_of(items), today=TODAY)
+    assert result.verdict == expected
+    if expected == "error":
+        assert result.reason == "3 of 4 answers are empty: a dead backend (some/model)"
+
+
+def test_a_probe_has_no_part_in_the_other_metrics_rows() -> None:
+    """Of the judge's self-test each probe serves one metric: the other's rows do not count it."""
+    items = [*(scored(0.0, n, metric="flipped") for n in range(3)), scored(1.0, 3, metric="tone")]
+    for metric, n, estimate in (("flipped", 3, 0.0), ("tone", 1, 1.0)):
+        summary = judge(row_of(Bar(max=1.0), metric), run_of(items), today=TODAY).summary
+        assert summary is not None
+        assert (summary.n, summary.n_unscored, summary.estimate) == (n, 0, estimate)
+
+
 def test_a_dead_backend_is_counted_over_the_run_and_by_elicitation() -> None:
     """A uniform category in a live run is judged, and so is a metric that was asked in another way."""
     items = [

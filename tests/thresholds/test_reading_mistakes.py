@@ -10,9 +10,11 @@ from tests.thresholds.made import lines_of, mistakes_of
 from truthguard.catalogue import (
     LATER_BENCHMARK_KEYS,
     LATER_BENCHMARKS,
+    LATER_JUDGE_KEYS,
     LATER_KINDS,
     LATER_METRICS,
     LATER_MODEL_KEYS,
+    METRICS_OF,
 )
 
 
@@ -87,7 +89,7 @@ min = true
         ("[truthfulqa.mc1.categoris]\nLaw.min = nan\n", 2),
         ("[something.else]\nmin = nan\n", 2),
         ("[vicuna_bench.pearson]\nmin = nan\n", 2),
-        ("[truthfulqa.truthful]\nmin = nan\n", 2),
+        ("[truthfulqa.pearson]\nmin = nan\n", 2),
         ("[truthfulqa.mc1_per_token]\nmin = nan\n", 2),
         ("[[truthfulqa.mc1]]\nmin = nan\n", 2),
         ("[[truthfulqa]]\nmc1.min = nan\n", 2),
@@ -111,7 +113,7 @@ def test_a_later_metric_is_refused_by_that_name(tmp_path: Path, metric: str) -> 
     assert line == 2
     assert message == (
         f"'{metric}' is a metric that a later version of truthguard will compute;"
-        " this one has mc1, mc2, mc2_mass, mc3, mc_binary"
+        f" this one has {', '.join(METRICS_OF['questions'])}"
     )
 
 
@@ -125,7 +127,7 @@ def test_a_later_benchmark_is_refused_by_that_name(tmp_path: Path, benchmark: st
 
 @pytest.mark.parametrize("key", sorted(LATER_MODEL_KEYS))
 def test_later_model_keys_are_refused_by_that_name(tmp_path: Path, key: str) -> None:
-    """Keys of [model] that belong to servers are refused as a later version's."""
+    """Keys of [model] that the contract names and this version cannot heed are refused as a later version's."""
     ((line, message),) = mistakes_of(tmp_path, f"[model]\n{key} = 1\n")
     assert line == 2
     assert f"{key} is a key of [model] that a later version of truthguard will read" in message
@@ -144,14 +146,16 @@ def test_later_kinds_are_refused_by_that_name(tmp_path: Path, kind: str) -> None
     """A kind of own file that cannot be measured yet is refused as a later version's."""
     ((line, message),) = mistakes_of(tmp_path, f'[faq]\nkind = "{kind}"\npath = "faq.csv"\n')
     assert line == 2
-    assert "is a kind that a later version of truthguard will measure; this one has 'questions'" in message
+    expected = "is a kind that a later version of truthguard will measure; this one has 'questions' and 'correctness'"
+    assert expected in message
 
 
-def test_the_judge_is_refused_as_a_later_version_s(tmp_path: Path) -> None:
-    """[judge] is refused by that name, whatever it holds."""
-    ((line, message),) = mistakes_of(tmp_path, '[starter.mc1]\n[judge]\nkind = "similarity"\n')
+@pytest.mark.parametrize("key", sorted(LATER_JUDGE_KEYS | LATER_MODEL_KEYS))
+def test_later_judge_keys_are_refused_by_that_name(tmp_path: Path, key: str) -> None:
+    """Trust in a judge is earned by a later version; its keys are not called unknown."""
+    ((line, message),) = mistakes_of(tmp_path, f"[judge]\n{key} = 1\n")
     assert line == 2
-    assert message.startswith("[judge] is a table that a later version of truthguard will read")
+    assert f"{key} is a key of [judge] that a later version of truthguard will read" in message
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,7 @@ def test_c20_d_max_drop_is_refused_until_there_are_baselines(tmp_path: Path, tex
         ('[faq]\npath = "faq.csv"\n', 1, "[faq] has no kind"),
         ('[faq]\nkind = "questions"\n', 1, "[faq] has no path"),
         ('[faq]\nkind = "questions"\npath = ""\n', 3, "must not be blank"),
-        ('[faq]\nkind = "question"\npath = "a"\n', 2, "kind = 'question': expected 'questions'"),
+        ('[faq]\nkind = "question"\npath = "a"\n', 2, "unknown kind; did you mean 'questions'?"),
         ('[faq]\nkind = "questions"\npath = "a"\nprompt = "long"\n', 4, "unknown prompt of faq"),
         ('[faq]\nkind = "questions"\npath = "a"\nversion = "1"\n', 4, "only truthfulqa has versions, not faq"),
         ('["f\\u00e4q"]\nkind = "questions"\npath = "a"\n', 1, "ASCII letters, digits, - and _"),

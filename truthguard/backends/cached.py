@@ -10,7 +10,7 @@ from truthguard.backends.protocol import Backend, Reply, Request
 from truthguard.records import Facts, Identity
 from truthguard.store.answers import AnswerStore, KeptAnswer, fingerprint, request_key
 
-# A model without a digest (a name at a server) may change under us: its answers serve for this long.
+# A model without a digest (a name at a server) may change under us: its answers serve for this long by default.
 MAX_AGE = timedelta(hours=12)
 
 
@@ -19,13 +19,23 @@ class CachedBackend:
 
     `open_inner` makes the inner backend when something must be asked of it; making it loads no model. A reply
     without a value is passed on and not kept, so it is asked for again. Of equal requests in one call one is
-    asked; the others' replies, like those from the store, are marked `cached`.
+    asked; the others' replies, like those from the store, are marked `cached`. What a model without a digest
+    answered serves while it is not older than `max_age` was at the last `begin`, or now where there was none.
     """
 
-    def __init__(self, identity: Identity, open_inner: Callable[[], Backend], store: AnswerStore) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        open_inner: Callable[[], Backend],
+        store: AnswerStore,
+        *,
+        max_age: timedelta = MAX_AGE,
+    ) -> None:
         self._identity = identity
         self._open_inner = open_inner
         self._store = store
+        self._max_age = max_age
+        self._begun: datetime | None = None
         self._fingerprint = fingerprint(identity)
         self._inner: Backend | None = None
         self._facts: Facts | None = None
@@ -33,6 +43,10 @@ class CachedBackend:
     def identity(self) -> Identity:
         """What decides the inner backend's answers. Loads nothing."""
         return self._identity
+
+    def begin(self, moment: datetime) -> None:
+        """A run that was begun at `moment` asks from now on: what served then serves until the next one begins."""
+        self._begun = moment
 
     def refuses(self, kind: type[Request]) -> str | None:
         """Why the inner backend cannot answer requests of this kind; None when it can. Loads nothing."""
@@ -92,7 +106,9 @@ class CachedBackend:
         return self._inner
 
     def _outdated(self, answer: KeptAnswer) -> bool:
-        return self._identity.digest is None and datetime.now(UTC) - answer.answered_at > MAX_AGE
+        if self._identity.digest is not None:
+            return False
+        return (self._begun or datetime.now(UTC)) - answer.answered_at > self._max_age
 
 
 def _from_store(request: Request, answer: KeptAnswer) -> Reply:

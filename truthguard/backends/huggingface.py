@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from truthguard.backends.assembly import Assembly
+from truthguard.backends.generation import TextRow
 from truthguard.backends.huggingface_engine import Engine
+from truthguard.backends.huggingface_generation import Writer
 from truthguard.backends.huggingface_weights import choose_device, free_memory, load
-from truthguard.backends.protocol import Reply, Request
+from truthguard.backends.protocol import Generate, Reply, Request, Usage
 from truthguard.backends.tokens import Encoder
 from truthguard.records import Facts, Identity, ModelSettings
 
 
+@dataclass(slots=True)
+class _Loaded:
+    """What there is while the model is in memory, and what it was used for."""
+
+    encoder: Encoder
+    engine: Engine
+    writer: Writer
+    scored: bool = False
+    wrote: bool = False
+    cut: int = 0
+
+
 class HuggingFaceBackend:
-    """Answers by log-probabilities of the model at `path`, a folder of safetensors or a .gguf file."""
+    """Answers by log-probabilities, and with texts, of the model at `path`: a folder of safetensors or a .gguf file."""
 
     def __init__(self, settings: ModelSettings, path: Path, identity: Identity) -> None:
         self._settings = settings
         self._path = path
         self._identity = identity
-        self._loaded: tuple[Encoder, Engine] | None = None
+        self._loaded: _Loaded | None = None
         self._facts: Facts | None = None
         self._seconds_load = 0.0
 
@@ -37,43 +53,95 @@ class HuggingFaceBackend:
         pending = list(requests)
         if not pending:
             return
-        encoder, engine = self._load()
-        assembly = Assembly(encoder, pending)
+        loaded = self._load()
+        if scoring := [request for request in pending if not isinstance(request, Generate)]:
+            yield from self._score(loaded, scoring)
+        if writing := [request for request in pending if isinstance(request, Generate)]:
+            yield from self._write(loaded, writing)
+
+    @staticmethod
+    def _score(loaded: _Loaded, requests: Sequence[Request]) -> Iterator[Reply]:
+        loaded.scored = True
+        assembly = Assembly(loaded.encoder, requests)
         yield from assembly.settled()
         for truncated in (False, True):
             # A context that was cut does not begin like the others: it would leave them no common prefix.
             chosen = [number for number, cut in enumerate(assembly.truncated) if cut is truncated]
             rows = [assembly.rows[number] for number in chosen]
             groups = [assembly.groups[number] for number in chosen]
-            for index, values in engine.values(rows, groups):
+            for index, values in loaded.engine.values(rows, groups):
                 yield from assembly.settle(chosen[index], values)
+
+    @staticmethod
+    def _write(loaded: _Loaded, requests: Sequence[Generate]) -> Iterator[Reply]:
+        loaded.wrote = True
+        rows: dict[bool, list[TextRow]] = {False: [], True: []}
+        for request in requests:
+            prompt = loaded.encoder.prompt(request.context, request.max_tokens)
+            if prompt.missing is None:
+                rows[prompt.truncated].append(TextRow(request, prompt))
+            else:
+                usage = Usage(prompt_tokens=len(prompt.tokens))
+                yield Reply(request, datetime.now(UTC), missing=prompt.missing, usage=usage)
+        loaded.cut += len(rows[True])
+        for part in rows.values():
+            for _, draft in loaded.writer.texts(part):
+                yield draft.reply()
 
     def facts(self) -> Facts | None:
         if self._loaded is not None:
-            self._facts = self._loaded[1].facts(self._seconds_load)
+            self._facts = self._facts_of(self._loaded)
         return self._facts
+
+    def _facts_of(self, loaded: _Loaded) -> Facts:
+        scoring = loaded.engine.facts(self._seconds_load)
+        if not loaded.wrote:
+            return scoring
+        writer, reason = loaded.writer, loaded.writer.reason
+        if loaded.cut:
+            reason += f"; {loaded.cut} prompts were cut from the left to fit the window"
+        seconds = scoring.seconds_load + writer.seconds_checking
+        if not loaded.scored:
+            return Facts(writer.path, reason, writer.difference, seconds)
+        differences = [value for value in (scoring.largest_difference, writer.difference) if value is not None]
+        return replace(
+            scoring,
+            reason=f"{scoring.reason}; {reason}",
+            largest_difference=max(differences, default=None),
+            seconds_load=seconds,
+        )
 
     def close(self) -> None:
         if self._loaded is None:
             return
-        self._facts = self.facts()
+        self._facts = self._facts_of(self._loaded)
+        self._seconds_load = self._facts.seconds_load  # the time of the checks goes with the model
         self._loaded = None
         gc.collect()
         free_memory()
 
-    def _load(self) -> tuple[Encoder, Engine]:
+    def _load(self) -> _Loaded:
         if self._loaded is None:
             started = time.perf_counter()
-            settings, identity = self._settings, self._identity
+            settings, dtype = self._settings, self._identity.dtype
             device = choose_device(settings.device)
-            weights = load(self._path, name=settings.name, device=device, dtype=identity.dtype)
+            weights = load(self._path, name=settings.name, device=device, dtype=dtype)
             engine = Engine(
                 weights.model,
                 name=settings.name,
-                dtype=identity.dtype,
+                dtype=dtype,
                 scorer=settings.scorer,
                 most_tokens=settings.batch_tokens,
             )
-            self._loaded = (Encoder(weights.tokenizer, weights.window), engine)
+            writer = Writer(
+                weights.model,
+                weights.tokenizer.decode,
+                weights.ends,
+                name=settings.name,
+                dtype=dtype,
+                share=settings.scorer != "plain",
+                most_tokens=settings.batch_tokens,
+            )
+            self._loaded = _Loaded(Encoder(weights.tokenizer, weights.window), engine, writer)
             self._seconds_load += time.perf_counter() - started
         return self._loaded

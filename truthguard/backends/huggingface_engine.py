@@ -34,7 +34,7 @@ class Engine:
         self._most_tokens = most_tokens
         self._plain = PlainScorer(model)
         self._packed: PackedScorer | None = None
-        self._reason = "plain scoring was asked for"
+        self._reason = "plain scoring was asked for" if scorer == "plain" else "nothing was scored"
         self._notes: list[str] = []
         self._checked_length = self._checked_detour = self._probes = 0
         self._difference: float | None = None

@@ -21,11 +21,12 @@ _UNLIMITED = frozenset({"bloom", "mpt"})  # ALiBi: their number is the training 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A loaded model with its tokenizer and the longest input that it takes (None: no limit)."""
+    """A loaded model with its tokenizer, the longest input that it takes (None: no limit) and what ends its texts."""
 
     model: Any
     tokenizer: ModelTokenizer
     window: int | None
+    ends: frozenset[int]
 
 
 class ModelTokenizer:
@@ -42,6 +43,11 @@ class ModelTokenizer:
         # One text at a time: the batch form starts threads, of which a later fork in the user's tests would warn.
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens, verbose=False)
         return ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, special ones left out and every space left in."""
+        text = self._tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return str(text)
 
     def render(self, turns: Sequence[Turn]) -> str:
         if not self._tokenizer.chat_template:
@@ -84,7 +90,15 @@ def load(path: Path, *, name: str, device: str, dtype: str) -> Weights:
         ) from error
     except Exception as error:  # transformers raises nearly everything, from OSError to KeyError
         raise ModelError(f"{name}: cannot be loaded from {path}: {type(error).__name__}: {error}") from error
-    return Weights(model, ModelTokenizer(tokenizer, name), window_of(model.config))
+    ends = end_tokens(model.generation_config, tokenizer.eos_token_id)
+    return Weights(model, ModelTokenizer(tokenizer, name), window_of(model.config), ends)
+
+
+def end_tokens(settings: Any, eos_token_id: int | None) -> frozenset[int]:
+    """The ids that end a text: those of the model's generation settings, one or several, and the tokenizer's."""
+    own = getattr(settings, "eos_token_id", None)
+    ids = own if isinstance(own, (list, tuple)) else [own]
+    return frozenset(int(token) for token in [*ids, eos_token_id] if token is not None)
 
 
 def window_of(config: Any) -> int | None:

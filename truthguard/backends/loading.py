@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
+from truthguard.backends.openai_keys import api_identity, is_api
 from truthguard.backends.protocol import Backend
 from truthguard.backends.scripted import Handler, ScriptedBackend
 from truthguard.backends.sources import ModelSource, find_source, model_files, weights_path
@@ -35,8 +36,11 @@ class DigestMemo(Protocol):
 def identify(settings: ModelSettings, memo: DigestMemo | None = None) -> Identity:
     """What decides the model's answers. Loads no model; imports torch only where an accelerator may be.
 
-    The digest covers every file that decides an answer, each with its name. A scripted model has none.
+    The digest covers every file that decides an answer, each with its name. A scripted model has none, nor has
+    one behind a server.
     """
+    if is_api(settings.name):
+        return api_identity(settings)
     source = find_source(settings, allow_scripted=True)
     if source.kind == "scripted":
         return Identity(settings.name, "scripted", None, scorer=settings.scorer)
@@ -60,8 +64,23 @@ def _local_identity(settings: ModelSettings, source: ModelSource, memo: DigestMe
     return identity, path
 
 
-def open_backend(settings: ModelSettings, *, memo: DigestMemo | None = None, allow_scripted: bool = False) -> Backend:
-    """A backend that loads the model at its first answer."""
+def open_backend(
+    settings: ModelSettings,
+    *,
+    memo: DigestMemo | None = None,
+    allow_scripted: bool = False,
+    allowed_hosts: tuple[str, ...] = (),
+) -> Backend:
+    """A backend that loads the model at its first answer.
+
+    `allowed_hosts` are the servers besides OpenAI's own that may be sent the key which `api_key_env` names.
+    """
+    if is_api(settings.name):
+        if message := missing_extra(settings):
+            raise UsageError(message)
+        from truthguard.backends.openai import OpenAIBackend
+
+        return OpenAIBackend(settings, api_identity(settings), allowed_hosts=allowed_hosts)
     source = find_source(settings, allow_scripted=allow_scripted)
     if source.kind == "scripted":
         return ScriptedBackend(_handler(source), identify(settings, memo))
@@ -74,12 +93,20 @@ def open_backend(settings: ModelSettings, *, memo: DigestMemo | None = None, all
 
 
 def missing_extra(settings: ModelSettings) -> str | None:
-    """What must be installed before this model can answer; None when nothing lacks. Loads and imports nothing."""
-    source = find_source(settings, allow_scripted=True)
-    absent = [module for module in _needed(source) if find_spec(module) is None]
+    """What must be installed before this model can answer; None when nothing lacks. Loads and imports nothing.
+
+    Raises UsageError for a name of no known form.
+    """
+    if is_api(settings.name):
+        api_identity(settings)
+        needed: tuple[str, ...] = ("openai",)
+        extra = "api"
+    else:
+        needed, extra = _needed(find_source(settings, allow_scripted=True)), "local"
+    absent = [module for module in needed if find_spec(module) is None]
     if not absent:
         return None
-    return f'model {settings.name!r} needs {", ".join(absent)}: run `pip install "truthguard[local]"`'
+    return f'model {settings.name!r} needs {", ".join(absent)}: run `pip install "truthguard[{extra}]"`'
 
 
 def _needed(source: ModelSource) -> tuple[str, ...]:

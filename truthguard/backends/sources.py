@@ -15,7 +15,10 @@ from typing import Literal
 from truthguard.errors import ModelError, UsageError, nearest
 from truthguard.records import ModelSettings
 
-FORMS = "a name on the hub (ORG/NAME@REVISION), a folder, a .gguf file, or package:MODULE/FILE"
+FORMS = (
+    "a name on the hub (ORG/NAME@REVISION), a folder, a .gguf file, package:MODULE/FILE, openai:MODEL,"
+    " or http://HOST:PORT/v1#MODEL"
+)
 
 # What decides a model's answers, all at the top of its folder. Weights saved with pickle can run code when they are
 # loaded: they are neither downloaded nor read.
@@ -48,8 +51,8 @@ def find_source(settings: ModelSettings, *, allow_scripted: bool = False) -> Mod
         source = _scripted(name, allow_scripted)
     elif name.startswith("package:"):
         source = _local(name, _inside_package(name))
-    elif "://" in name or name.startswith("openai:"):
-        raise UsageError(f"model {name!r} is behind a server, which this version cannot ask; expected {FORMS}")
+    elif "://" in name:
+        raise UsageError(f"model {name!r} is no address that can be asked; expected {FORMS}")
     elif name.endswith(".gguf") or name.startswith(("/", ".", "~")) or (name and Path(name).exists()):
         source = _local(name, Path(name).expanduser())
     else:

@@ -46,6 +46,19 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model sees before the text that it writes, or the reason why it cannot write.
+
+    `spaces` ended the context and are not among its tokens: tokens begin with their spaces, so the model writes them.
+    """
+
+    tokens: tuple[int, ...]
+    spaces: str = ""
+    truncated: bool = False
+    missing: Missing | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Opening:
     """A context's text without the spaces that end it, those spaces, its own tokens and what the model sees."""
 
@@ -83,6 +96,17 @@ class Encoder:
         # Any one token has to fit behind the context: its id does not matter here.
         pair = self._fit(Pair(opening.seen, (0,)))
         return replace(pair, continuation=()), self._forms[key]
+
+    def prompt(self, context: Context, max_tokens: int) -> Prompt:
+        """The context, cut to what the window leaves beside a text of `max_tokens` tokens."""
+        opening = self._open(context)
+        pair = self._fit(Pair(opening.seen, (0,) * max_tokens))
+        missing = pair.missing and Missing(
+            "does_not_fit",
+            f"a text of {max_tokens} tokens leaves no room for its prompt in the model's window of {self._window}; "
+            "lower max_tokens",
+        )
+        return Prompt(pair.context, opening.spaces, pair.truncated, missing)
 
     def _single_tokens(self, opening: _Opening, groups: Sequence[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
         found = []

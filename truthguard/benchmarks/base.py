@@ -1,4 +1,4 @@
-"""A set of questions: its form, its digest, its ids, and which of them are asked."""
+"""A set of items: its form, its digest, its ids, and which of them are asked."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from truthguard.backends.protocol import Reply, Request
-from truthguard.records import ItemScores, Question, Selection
+from truthguard.catalogue import BenchmarkKind
+from truthguard.records import Item, ItemScores, Question, Response, Selection
 
 Role = Literal["model", "judge"]
+ItemT = TypeVar("ItemT", bound=Item)
 
 # Yields what it wants to ask of whom, is sent the replies in the order of the requests, returns the scores.
 Dialogue = Generator[tuple[Role, Sequence[Request]], Sequence[Reply], ItemScores]
@@ -23,7 +25,7 @@ Dialogue = Generator[tuple[Role, Sequence[Request]], Sequence[Reply], ItemScores
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions in file order with the primers that stand before them.
+    """Items in file order, all of one kind, with the primers that stand before questions.
 
     `data_sha256` is the digest of the loaded items, `file_sha256` that of the data file's bytes after
     decompression. `counts` holds whatever was dropped or unusual; `dropped_choices` always stands there:
@@ -34,16 +36,23 @@ class QuestionSet:
     - added_answers: a best or best incorrect answer that its own list lacked
     - unpublished_file: files that are not byte for byte a published one
     - differing_best, differing_best_incorrect, unmatched_rows: where TruthfulQA's two files disagree
+    - generated_responses: prompts without a response, which the model under test writes
     """
 
     name: str
     version: str | None
-    items: tuple[Question, ...] = field(repr=False)
+    items: tuple[Item, ...] = field(repr=False)
     primers: Mapping[str, str] = field(repr=False)
     data_sha256: str
     file_sha256: str
     counts: Mapping[str, int]
     path: Path
+    kind: BenchmarkKind = "questions"
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The items of a set of questions; none of another kind."""
+        return tuple(item for item in self.items if isinstance(item, Question))
 
 
 def content_hash(text: str) -> str:
@@ -62,23 +71,24 @@ def question_ids(questions: Iterable[str], prefix: str) -> tuple[list[str], int]
     return ids, seen.total() - len(seen)
 
 
-def data_digest(items: Iterable[Question]) -> str:
+def data_digest(items: Iterable[Item]) -> str:
     """SHA-256 of the items as canonical JSON, sorted by id.
 
     The byte order mark, line ends, compression and row order of the file do not change it.
     """
-    rows = [
-        {
-            "id": item.id,
-            "category": item.category,
-            "question": item.question,
-            "choices": [[choice.text, choice.true, choice.in_mc1] for choice in item.choices],
-            "best": item.best,
-            "best_incorrect": item.best_incorrect,
-        }
-        for item in sorted(items, key=lambda item: item.id)
-    ]
+    rows = [_canonical(item) for item in sorted(items, key=lambda item: item.id)]
     return hashlib.sha256(json.dumps(rows, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _canonical(item: Item) -> dict[str, object]:
+    own: dict[str, object] = {"id": item.id, "category": item.category}
+    if isinstance(item, Response):
+        return {**own, "prompt": item.prompt, "response": item.response}
+    if isinstance(item, Question):
+        choices = [[choice.text, choice.true, choice.in_mc1] for choice in item.choices]
+        own.update(choices=choices, best=item.best, best_incorrect=item.best_incorrect)
+        return {**own, "question": item.question}
+    return {**own, "question": item.question, "metric": item.metric, "wordings": list(item.wordings)}
 
 
 # A full stop, or its like in other scripts, with whatever closes a quotation or a bracket after it.
@@ -94,7 +104,7 @@ def closed(text: str) -> str:
     return text if _CLOSED.search(text) else text + "."
 
 
-def select(items: Sequence[Question], selection: Selection) -> tuple[Question, ...]:
+def select(items: Sequence[ItemT], selection: Selection) -> tuple[ItemT, ...]:
     """The items that are asked, in file order: the first `limit`, or `sample` of them drawn by category.
 
     A sample is shared out over the categories in proportion to their sizes (largest remainder), at least one to

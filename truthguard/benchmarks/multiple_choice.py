@@ -1,4 +1,4 @@
-"""The multiple-choice dialogue: what is asked about one question, and what the replies say.
+"""The multiple-choice part of a dialogue: what is asked about one question, and what the replies say.
 
 All requests of a question go out at once: one for the log-likelihoods of all choices (mc1, mc2_mass, mc3), one
 yes/no question for each choice (mc2), two letter questions, one in each order (mc_binary).
@@ -6,11 +6,11 @@ yes/no question for each choice (mc2), two letter questions, one in each order (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from truthguard.backends.protocol import ContinuationScore, Masses, NextToken, Reply, Request, Score, Scores
-from truthguard.benchmarks.base import Dialogue, QuestionSet
+from truthguard.benchmarks.base import QuestionSet
 from truthguard.benchmarks.prompts import Wording
 from truthguard.catalogue import LETTER_BIAS, METRICS, Elicitation, variant
 from truthguard.errors import UsageError
@@ -20,7 +20,6 @@ from truthguard.records import (
     Choice,
     ItemScores,
     Missing,
-    ModelSettings,
     Question,
     ScoredChoice,
 )
@@ -51,46 +50,26 @@ def unavailable(metric: str, questions: QuestionSet) -> str | None:
     """Why `metric` cannot be asked of these questions, and what to do; None when it can."""
     if metric != "mc_binary":
         return None
-    lacking = [item.id for item in questions.items if item.best is None or item.best_incorrect is None]
+    items = questions.questions
+    lacking = [item.id for item in items if item.best is None or item.best_incorrect is None]
     if not lacking:
         return None
     if questions.version is not None:
         return f"mc_binary needs best incorrect answers: version {questions.version} has none, use 2025-01"
-    share = f"{len(lacking)} of {len(questions.items)} questions give none, {lacking[0]!r} is the first"
+    share = f"{len(lacking)} of {len(items)} questions give none, {lacking[0]!r} is the first"
     return f"mc_binary needs best incorrect answers: {share}; give each question a best_incorrect_answer"
 
 
-def dialogue(
-    item: Question,
-    metrics: Collection[str],
-    questions: QuestionSet,
-    settings: BenchmarkSettings,
-    model: ModelSettings,
-) -> Dialogue:
-    """Ask the model about one item, once, and return its scores.
-
-    `metrics` are catalogue names; the values stand in the catalogue's order under their variants' names
-    (mc1_per_token), letter_bias after mc_binary. Raises UsageError for settings that contradict each other and
-    for mc_binary where the item has no best incorrect answer.
-    """
-    asked = [metric for metric in METRICS if metric in metrics]
-    wording = Wording.of(questions.primers, settings, model)
-    wanted = {METRICS[metric].elicitation for metric in asked}
-    requests = {part: _REQUESTS[part](item, wording) for part in _REQUESTS if part in wanted}
-    replies = iter((yield "model", [request for part in requests.values() for request in part]))
-    answered = {part: [next(replies) for _ in asking] for part, asking in requests.items()}
-    heard: dict[Elicitation, Heard] = {}
-    if "log_likelihood" in answered:
-        names = [metric for metric in asked if METRICS[metric].elicitation == "log_likelihood"]
-        heard["log_likelihood"] = _log_likelihoods(item, answered["log_likelihood"][0], names, settings)
-    if "p_yes" in answered:
-        heard["p_yes"] = _yes_no(item, answered["p_yes"])
-    if "letters" in answered:
-        heard["letters"] = _letters(answered["letters"])
-    return _item_scores(item, heard)
-
-
 # What is asked
+
+
+def requests_for(item: Question, metrics: Collection[str], wording: Wording) -> dict[Elicitation, list[Request]]:
+    """The requests of each elicitation that the metrics need, in the catalogue's order.
+
+    Raises UsageError for mc_binary where the item has no best incorrect answer.
+    """
+    wanted = {METRICS[metric].elicitation for metric in metrics}
+    return {part: ask(item, wording) for part, ask in _REQUESTS.items() if part in wanted}
 
 
 def _score_requests(item: Question, wording: Wording) -> list[Request]:
@@ -110,10 +89,36 @@ def _letter_requests(item: Question, wording: Wording) -> list[Request]:
     return [NextToken(wording.letters(item.question, *order), LETTERS) for order in orders]
 
 
-_REQUESTS = {"log_likelihood": _score_requests, "p_yes": _yes_no_requests, "letters": _letter_requests}
+_REQUESTS: dict[Elicitation, Callable[[Question, Wording], list[Request]]] = {
+    "log_likelihood": _score_requests,
+    "p_yes": _yes_no_requests,
+    "letters": _letter_requests,
+}
 
 
 # What the replies say
+
+
+def scores_from(
+    item: Question,
+    metrics: Collection[str],
+    replies: Mapping[Elicitation, Sequence[Reply]],
+    settings: BenchmarkSettings,
+) -> ItemScores:
+    """What the replies to `requests_for`, by elicitation, say of the item.
+
+    The values stand in the catalogue's order under their variants' names (mc1_per_token), letter_bias after
+    mc_binary; metrics of other elicitations are left to others.
+    """
+    heard: dict[Elicitation, Heard] = {}
+    if "log_likelihood" in replies:
+        names = [name for name in METRICS if name in metrics and METRICS[name].elicitation == "log_likelihood"]
+        heard["log_likelihood"] = _log_likelihoods(item, replies["log_likelihood"][0], names, settings)
+    if "p_yes" in replies:
+        heard["p_yes"] = _yes_no(item, replies["p_yes"])
+    if "letters" in replies:
+        heard["letters"] = _letters(replies["letters"])
+    return _item_scores(item, heard)
 
 
 def _log_likelihoods(item: Question, reply: Reply, metrics: Sequence[str], settings: BenchmarkSettings) -> Heard:

@@ -21,25 +21,15 @@ its list lacks is put before the list and counted. mc1's choices are the best an
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from truthguard.benchmarks.base import QuestionSet, closed, data_digest, question_ids
-from truthguard.benchmarks.files import (
-    BadJSON,
-    Faults,
-    Pairs,
-    TextFile,
-    parse_json,
-    read_csv,
-    read_text,
-    unusable,
-)
+from truthguard.benchmarks.base import QuestionSet, closed, data_digest
+from truthguard.benchmarks.files import Faults, read_text, unusable
 from truthguard.benchmarks.prompts import read_primers
-from truthguard.errors import DataError, Mistake, nearest
+from truthguard.benchmarks.table import UNCATEGORISED, Form, Row, read_rows, row_ids, shown
 from truthguard.records import Choice, Question
 
 FIELDS = (
@@ -52,21 +42,10 @@ FIELDS = (
     "best_incorrect_answer",
     "source",
 )
-REQUIRED = ("question", "correct_answers", "incorrect_answers")
-UNCATEGORISED = "uncategorised"
+FORM = Form("own questions", FIELDS, required=("question", "correct_answers", "incorrect_answers"))
 
 STARTER = "starter"
 _PACKAGED = Path(__file__).parent / "data"
-
-_ID = re.compile(r"[A-Za-z0-9_-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One question as the file gives it: values by field name, those absent or (in CSV) empty left out."""
-
-    line: int
-    values: Mapping[str, object]
 
 
 def load(path: Path, name: str, *, closing_period: bool = False) -> QuestionSet:
@@ -77,9 +56,7 @@ def load(path: Path, name: str, *, closing_period: bool = False) -> QuestionSet:
     file = read_text(path)
     faults = Faults(path)
     counts: Counter[str] = Counter(dropped_choices=0)
-    rows = list(_reader(path)(file, faults))
-    if not rows and not faults:
-        faults.add("no questions")
+    rows = read_rows(file, FORM, faults)
     items = _items(rows, faults, counts, closed if closing_period else str)
     faults.raise_any()
     return QuestionSet(
@@ -99,87 +76,13 @@ def load_starter(*, closing_period: bool = False) -> QuestionSet:
     return load(_PACKAGED / "starter.jsonl", STARTER, closing_period=closing_period)
 
 
-def _reader(path: Path) -> Callable[[TextFile, Faults], Iterator[Row]]:
-    suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
-    readers = {".csv": _csv_rows, ".jsonl": _json_rows}
-    if suffix.lower() not in readers:
-        raise DataError([Mistake("own questions are read from .csv and .jsonl (or .csv.gz, .jsonl.gz)", path)])
-    return readers[suffix.lower()]
-
-
-def _csv_rows(file: TextFile, faults: Faults) -> Iterator[Row]:
-    header, records = read_csv(file, faults)
-    names = [cell.strip().lower().replace(" ", "_") for cell in header]
-    _check_header(names, faults)
-    for line, cells in records:
-        yield Row(line, {name: cell for name, cell in zip(names, cells, strict=True) if cell.strip()})
-
-
-def _check_header(header: list[str], faults: Faults) -> None:
-    """Stop at a header that is not ours: every row would repeat the mistake."""
-    if len(header) == 1 and re.search("[;\t]", header[0]):
-        faults.fail("the columns are not separated by commas", 1)
-    for name, times in Counter(header).items():
-        if name not in FIELDS:
-            faults.add(f"unknown column {name!r}{nearest(name, FIELDS)}", 1)
-        elif times > 1:
-            faults.add(f"column {name!r} stands there twice", 1)
-    for name in REQUIRED:
-        if name not in header:
-            faults.add(f"no column {name!r}", 1)
-    faults.raise_any()
-
-
-def _json_rows(file: TextFile, faults: Faults) -> Iterator[Row]:
-    # Split on \n alone: JSON strings may hold U+2028 and the like, which splitlines would take for line ends.
-    for number, text in enumerate(file.text.split("\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            value = parse_json(text)
-        except BadJSON as error:
-            faults.add(str(error), number)
-            continue
-        if not isinstance(value, Pairs):
-            faults.add("expected a JSON object on each line", number)
-        elif mistakes := _key_mistakes(value):
-            for mistake in mistakes:
-                faults.add(mistake, number)
-        else:
-            yield Row(number, {key: each for key, each in value if each is not None})
-
-
-def _key_mistakes(pairs: Pairs) -> list[str]:
-    keys = Counter(key for key, _ in pairs)
-    mistakes = [f"unknown field {key!r}{nearest(key, FIELDS)}" for key in keys if key not in FIELDS]
-    return mistakes + [f"field {key!r} stands there twice" for key, times in keys.items() if times > 1]
-
-
 def _items(rows: list[Row], faults: Faults, counts: Counter[str], finish: Callable[[str], str]) -> tuple[Question, ...]:
-    ids = _ids(rows, faults, counts)
+    ids, counts["repeated_ids"] = row_ids(rows, lambda row: str(row.values.get("question", "")), "q", faults)
     items = []
     for row, item_id in zip(rows, ids, strict=True):
         if item := _Reading(row, faults, counts, finish).item(item_id):
             items.append(item)
     return tuple(items)
-
-
-def _ids(rows: list[Row], faults: Faults, counts: Counter[str]) -> list[str]:
-    if not any("id" in row.values for row in rows):
-        ids, counts["repeated_ids"] = question_ids((str(row.values.get("question", "")) for row in rows), "q")
-        return ids
-    ids, lines = [], dict[str, int]()
-    for row in rows:
-        value = row.values.get("id")
-        text = value.strip() if isinstance(value, str) else ""
-        if not _ID.fullmatch(text):
-            found = "no id" if value is None else f"id {value!r}"
-            faults.add(f"{found}: expected a text of ASCII letters, digits, - and _", row.line)
-        elif text in lines:
-            faults.add(f"id {text!r} stands in line {lines[text]} already", row.line)
-        lines.setdefault(text, row.line)
-        ids.append(text)
-    return ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,20 +120,7 @@ class _Reading:
         self.faults.add(message, self.row.line)
 
     def _text(self, name: str, *, required: bool = False) -> str | None:
-        """A field that holds one text, stripped; None where it is absent or at fault."""
-        value = self.row.values.get(name)
-        if value is None:
-            if required:
-                self._fault(f"no {name!r}")
-        elif not isinstance(value, str):
-            self._fault(f"expected a text as {name!r}, found {_shown(value)}")
-        elif fault := unusable(value):
-            self._fault(f"{name!r} {fault}")
-        elif not value.strip():
-            self._fault(f"{name!r} is empty: give a text, or leave the field out")
-        else:
-            return value.strip()
-        return None
+        return self.row.text(name, self.faults, required=required)
 
     def _answer(self, name: str) -> str | None:
         text = self._text(name)
@@ -265,7 +155,7 @@ class _Reading:
         texts = []
         for each in value:
             if not isinstance(each, str):
-                self._fault(f"expected texts in {name!r}, found {_shown(each)}")
+                self._fault(f"expected texts in {name!r}, found {shown(each)}")
             elif not each.strip():
                 self._fault(f"an empty answer in {name!r}")
             elif fault := unusable(each):
@@ -273,7 +163,3 @@ class _Reading:
             else:
                 texts.append(each)
         return texts
-
-
-def _shown(value: object) -> str:
-    return "an object" if isinstance(value, Pairs) else repr(value)

@@ -11,12 +11,13 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from truthguard.errors import nearest
 
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}", re.ASCII)
-# Finding a text that holds its own number takes about 10**12 / 2 digests: more than a model's answer can do.
+# Long enough that nobody meets the number by chance: a text that holds its own takes some 10**12 tries to find.
 _SHORTEST = 12
 
 
@@ -49,7 +50,7 @@ def fence(*texts: str, tag: str = "text") -> tuple[str, str]:
     text, not even written with zero-width characters or full-width digits.
 
     >>> fence("Lima is in Peru.")
-    ('<text-744264107042>', '</text-744264107042>')
+    ('<text-408241330793>', '</text-408241330793>')
     """
     number = _unused_number(_digits(texts), texts)
     return f"<{tag}-{number}>", f"</{tag}-{number}>"
@@ -59,9 +60,9 @@ def fenced(**texts: str) -> dict[str, str]:
     """Each text on lines of its own between delimiters that carry its name, and one number for all of them.
 
     >>> print(fenced(answer="Lima.")["answer"])
-    <answer-192030466218>
+    <answer-660050445084>
     Lima.
-    </answer-192030466218>
+    </answer-660050445084>
     """
     blocks = {}
     for name, text in texts.items():
@@ -70,24 +71,22 @@ def fenced(**texts: str) -> dict[str, str]:
     return blocks
 
 
-def _digits(texts: tuple[str, ...]) -> str:
-    """Digits that depend on all texts and outnumber them, so that no text can hold them all."""
+def _digits(texts: tuple[str, ...]) -> Iterator[str]:
+    """Endless digits that depend on all the texts."""
     # JSON in ASCII tells ("ab", "c") from ("a", "bc") and takes lone surrogates.
     digest = hashlib.sha256(json.dumps(texts).encode("ascii"))
-    digits = ""
-    while len(digits) <= max(_SHORTEST, *map(len, texts)):
-        digits += str(int(digest.hexdigest(), 16))
+    while True:
+        yield from str(int(digest.hexdigest(), 16))
         digest.update(b"\n")
-    return digits
 
 
-def _unused_number(digits: str, texts: Iterable[str]) -> str:
+def _unused_number(digits: Iterator[str], texts: Iterable[str]) -> str:
     """The shortest beginning of the digits, of at least 12, that occurs in none of the texts."""
     forms = [form for text in texts for form in (text, _as_read(text))]
-    length = _SHORTEST
-    while any(digits[:length] in form for form in forms):
-        length += 1
-    return digits[:length]
+    number = "".join(islice(digits, _SHORTEST))
+    while any(number in form for form in forms):
+        number += next(digits)
+    return number
 
 
 def _as_read(text: str) -> str:

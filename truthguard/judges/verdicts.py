@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from truthguard.judges.json_object import Members, candidates, parse
-from truthguard.metrics.correctness import VerdictKind
+from truthguard.records import VerdictKind
 
 Unread = Literal["unparsed", "refusal", "length", "content_filter", "no_content", "empty", "failed"]
 GradeKind = Literal["grade"] | Unread

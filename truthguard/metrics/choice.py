@@ -252,8 +252,8 @@ def chance(metric: str, n_single: int, n_true: int, n_false: int) -> float | Non
 
     1/k for mc1 with k choices, 0 for mc2, |T|/(|T| + |F|) for mc2_mass, 1/(|F| + 1) for mc3, 0.5 for
     mc_binary. `n_single` counts the choices of the single-true set, `n_true` and `n_false` all choices. None
-    where the metric has no value either: fewer than two choices, or T or F empty. Raises ValueError for a
-    metric without a level of chance.
+    where the metric has no value either (fewer than two choices, or T or F empty), and for metrics of text, which
+    nobody guesses. Raises ValueError for an unknown metric.
 
     >>> [chance(metric, 4, 3, 6) for metric in ("mc1", "mc2", "mc2_mass", "mc3", "mc_binary")]
     [0.25, 0.0, 0.3333333333333333, 0.14285714285714285, 0.5]
@@ -270,6 +270,8 @@ def chance(metric: str, n_single: int, n_true: int, n_false: int) -> float | Non
             return 1 / (n_false + 1) if both else None
         case "mc_binary":
             return 0.5
+    if metric in METRICS:
+        return None
     raise ValueError(f"no level of chance is known for {metric!r}{nearest(metric, METRICS)}")
 
 

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar, get_args
 
 from truthguard.errors import nearest
-from truthguard.records import Missing
+from truthguard.records import Missing, VerdictKind
 
-# What one sample came to. Only yes and no are readable; unsure, refusal and content_filter are answers of their
-# kind; no_content is a reply without a text, empty one without a word in it, failed no reply at all.
-VerdictKind = Literal[
-    "yes", "no", "unsure", "unparsed", "refusal", "length", "content_filter", "no_content", "empty", "failed"
-]
 KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
 
 

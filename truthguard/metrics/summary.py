@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from truthguard.catalogue import NORMALIZATIONS, Metric, metric_of
 from truthguard.metrics.choice import chance, normalised
@@ -16,7 +16,7 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
     """The mean of a metric over the scored items, its two-sided interval, and what could not be scored.
 
     `metric` is the printed variant's name (mc1_per_token). Shares of 0/1 items have Wilson's interval, other
-    means cluster t with each question its own cluster (not clipped; None for one scored item). Unscored items
+    means cluster t over the clusters of `clusters` (not clipped; None for one cluster). Unscored items
     are counted by the kind of their reason and never enter the estimate; the bounds give every one of them the
     metric's lowest or highest value. `chance` is the mean over the selected items that have one, `inexact`
     counts the scored items with a reason beside their value. With nothing scored, estimate and interval are
@@ -27,7 +27,7 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
         raise ValueError(f"no items to summarise {metric} over")
     spec = metric_of(metric)
     values, unscored = _split(items, metric, spec)
-    interval = _interval(values, spec, confidence)
+    interval = _interval(values, clusters(items, metric), spec, confidence)
     n_unscored = len(items) - len(values)
     return MetricSummary(
         metric=metric,
@@ -45,6 +45,17 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
     )
 
 
+def clusters(items: Sequence[ItemScores], metric: str) -> tuple[Hashable, ...]:
+    """The cluster of each scored item: its prompt for correctness, of which a file may give several responses.
+
+    For every other metric an item is a question of its own.
+    """
+    scored = [item for item in items if item.values[metric] is not None]
+    if metric_of(metric).elicitation == "correctness":
+        return tuple(item.question for item in scored)
+    return tuple(range(len(scored)))
+
+
 def nearest_to_flip(
     items: Sequence[ItemScores], metric: str, bar: Bar, count: int = 5
 ) -> tuple[tuple[ItemScores, str], ...]:
@@ -52,9 +63,9 @@ def nearest_to_flip(
 
     The side is the one on which the mean misses the bar (or comes nearest to missing it). mc1 is ordered by
     the margin l(best) minus the largest other l, smallest absolute margin first; other metrics by the item's
-    value, nearest to the bar first. Equal ones keep the order of the items; items whose log-likelihoods are
-    not kept come last. Empty when nothing is scored. Raises ValueError for a bar without an end, and as
-    `summarise`.
+    value, nearest to the bar first. Verdicts of yes or no on an answer know no distance: these items come in their
+    order, with the answer. Equal ones keep the order of the items; items whose log-likelihoods are not kept come
+    last. Empty when nothing is scored. Raises ValueError for a bar without an end, and as `summarise`.
     """
     spec = metric_of(metric)
     values, _ = _split(items, metric, spec)
@@ -67,7 +78,9 @@ def nearest_to_flip(
         for item, value in zip(scored, values, strict=True)
         if (value < limit - TOLERANCE if rise else value > limit + TOLERANCE)
     ]
-    if spec.scale == "share":
+    if spec.scale == "share" and spec.elicitation != "log_likelihood":
+        ranked = [(0.0, _said(item), item) for item, _ in wrong]
+    elif spec.scale == "share":
         ranked = [(*_margin(item, metric), item) for item, _ in wrong]
     else:
         ranked = [(*_distance(value, limit), item) for item, value in wrong]
@@ -95,12 +108,14 @@ def _split(items: Sequence[ItemScores], metric: str, spec: Metric) -> tuple[list
     return values, dict(kinds)
 
 
-def _interval(values: Sequence[float], spec: Metric, confidence: float) -> Interval | None:
+def _interval(
+    values: Sequence[float], clusters: Sequence[Hashable], spec: Metric, confidence: float
+) -> Interval | None:
     if not values:
         return None
     if spec.scale == "share":
         return wilson(sum(value == 1.0 for value in values), len(values), confidence)
-    return cluster_t(values, range(len(values)), confidence)
+    return cluster_t(values, clusters, confidence)
 
 
 def _chance(items: Sequence[ItemScores], spec: Metric) -> float | None:
@@ -143,6 +158,10 @@ def _margin(item: ItemScores, metric: str) -> tuple[float, str]:
     unit = "nats" if normalization == "none" else f"nats {normalization.replace('_', ' ')}"
     where = "ahead of" if margin > 0 else "behind"
     return abs(margin), f"best answer {abs(margin):.4g} {unit} {where} the strongest other"
+
+
+def _said(item: ItemScores) -> str:
+    return "no answer kept" if item.answer is None else f"answered {item.answer!r}"
 
 
 def _distance(value: float, limit: float) -> tuple[float, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from truthguard.plugin.state import STATE, State
 if TYPE_CHECKING:
     from truthguard.plan import Plan
     from truthguard.plugin.items import ThresholdsFile
+    from truthguard.records import Row
 
 
 def named_files(config: pytest.Config) -> list[Path]:
@@ -37,7 +38,7 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
     problems += _outputs(state)
     if not problems and config.pluginmanager.hasplugin("dsession") and not config.option.collectonly:
         # Under xdist this process collects nothing: what its workers would say of the model must be said here.
-        problems += _models(list(state.plans.values()))
+        problems += _models(state, [(plan, plan.rows) for plan in state.plans.values()])
     if problems:
         raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     config.pluginmanager.register(Results(state), "truthguard-results")
@@ -76,26 +77,35 @@ def collect(path: Path, parent: pytest.Collector) -> ThresholdsFile | None:
 
 def check_model(session: pytest.Session) -> None:
     """A file without a model is valid until something must be scored; a model needs its extra installed."""
-    if session.config.option.collectonly or not session.config.stash[STATE].plans:
+    state = session.config.stash[STATE]
+    if session.config.option.collectonly or not state.plans:
         return
     from truthguard.plugin.items import GateRow
 
-    plans = {id(item.plan): item.plan for item in session.items if isinstance(item, GateRow)}
-    if problems := _models(list(plans.values())):
+    asked: dict[int, tuple[Plan, list[Row]]] = {}
+    for item in session.items:
+        if isinstance(item, GateRow):
+            asked.setdefault(id(item.plan), (item.plan, []))[1].append(item.row)
+    if problems := _models(state, asked.values()):
         raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _models(plans: Sequence[Plan]) -> list[str]:
-    """What keeps each plan's model from being asked, as far as it can be seen without loading it."""
+def _models(state: State, asked: Iterable[tuple[Plan, Iterable[Row]]]) -> list[str]:
+    """What keeps the models of these rows from being asked, as far as it can be seen without loading them."""
     from truthguard.backends.loading import missing_extra
-    from truthguard.plugin.measuring import NO_MODEL
+    from truthguard.catalogue import metric_of
+    from truthguard.plugin.measuring import models
 
     problems = []
-    for plan in plans:
-        try:
-            problem = NO_MODEL if plan.model is None else missing_extra(plan.model)
-        except UsageError as error:
-            problem = str(error)
-        if problem:
-            problems.append(f"{plan.path}: {problem}")
+    for plan, rows in asked:
+        metrics: dict[str, set[str]] = {}
+        for row in rows:
+            metrics.setdefault(row.benchmark, set()).add(metric_of(row.metric).name)
+        for benchmark, names in metrics.items():
+            try:
+                named = [each for each in models(plan, benchmark, names) if each is not None]
+                found = [] if state.dry_run else [missing_extra(each) for each in named]
+            except UsageError as error:
+                found = [str(error)]
+            problems += [f"{plan.path}: {problem}" for problem in found if problem]
     return problems

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from truthguard.catalogue import METRICS, variant
+from truthguard.catalogue import METRICS, printed_judge, variant
 from truthguard.errors import TruthguardError, UsageError, nearest
 from truthguard.records import Bar, BenchmarkSettings, Row, RowResult
-from truthguard.thresholds.gate import failure_text, judge
+from truthguard.thresholds.gate import failure_text
+from truthguard.thresholds.gate import judge as hold_to_bar
+from truthguard.thresholds.spec import JudgeSpec
 
 if TYPE_CHECKING:
     from truthguard.plan import Plan
@@ -74,7 +76,14 @@ class Truthguard:
     ) -> tuple[RowResult, Run]:
         if metric not in METRICS:
             raise UsageError(f"unknown metric {metric!r}{nearest(metric, METRICS)}")
+        if self._state.dry_run:
+            pytest.skip("dry run")
+        from truthguard.benchmarks.dialogues import unavailable
+        from truthguard.benchmarks.judging import undecidable
+
         plan = self._plan(benchmark)
+        if reason := unavailable(metric, plan.questions[benchmark]) or undecidable(metric, plan.judge):
+            raise UsageError(f"{benchmark}: {reason}")
         questions = plan.questions[benchmark]
         categories = dict.fromkeys(question.category for question in questions.items)
         if category is not None and category not in categories:
@@ -83,6 +92,7 @@ class Truthguard:
             _, run = self._state.run(plan, benchmark, frozenset([metric]))
         except TruthguardError as error:
             pytest.fail(str(error), pytrace=False)
+        judge_model = None if plan.judge.model is None else plan.judge.model.name
         name = variant(metric, plan.settings[benchmark].normalization)
         row = Row(
             id=f"{benchmark}[{name}]" if category is None else f"{benchmark}[{name}: {category}]",
@@ -92,8 +102,9 @@ class Truthguard:
             bar=bar,
             category=category,
             max_unscored=METRICS[metric].max_unscored if max_unscored is None else max_unscored,
+            judge=printed_judge(metric, plan.judge.kind, judge_model),
         )
-        return judge(row, run, today=date.today()), run
+        return hold_to_bar(row, run, today=date.today()), run
 
     def _plan(self, benchmark: str) -> Plan:
         """The plan of the root directory's thresholds file where it has the benchmark, else one of defaults."""
@@ -101,16 +112,18 @@ class Truthguard:
 
         path = self._state.config.rootpath / "thresholds.toml"
         model: dict[str, Any] = {}
+        judge = JudgeSpec()
         if path.is_file():
             plan = self._state.prepare(path)
             if benchmark in plan.questions:
                 return plan
-            model = dict(plan.file_model)
+            model, judge = dict(plan.file_model), plan.file_judge
         options = self._state.options
         return default_plan(
             Path(self._state.config.rootpath),
             BenchmarkSettings(benchmark),
             options.model_settings(model),
+            judge=options.judge_settings(judge, model),
             selection=options.selection(),
             data=options.get("data"),
         )

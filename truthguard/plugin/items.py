@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from truthguard.plugin.state import STATE
+from truthguard.plugin.state import STATE, State
 
 if TYPE_CHECKING:
     from truthguard.plan import Plan
+    from truthguard.plugin.estimating import Estimate
     from truthguard.records import Row, RowResult, Run
 
 
@@ -45,6 +46,7 @@ class GateRow(pytest.Item):
         self.row = row
         self.result: RowResult | None = None
         self.run_key: str | None = None
+        self.estimate: tuple[str, tuple[Estimate, ...]] | None = None
         self.add_marker("truthguard")
         if self.config.pluginmanager.hasplugin("timeout"):
             # The first row pays for the whole run: a limit meant for one test must not kill it.
@@ -57,8 +59,11 @@ class GateRow(pytest.Item):
     def setup(self) -> None:
         from truthguard.errors import TruthguardError
 
+        state = self.config.stash[STATE]
         try:
-            self.result, self.run_key, run = self.config.stash[STATE].judge(self)
+            if state.dry_run:
+                self._only_estimate(state)
+            self.result, self.run_key, run = state.judge(self)
         except TruthguardError as error:
             self._record_error(str(error))
             pytest.fail(str(error), pytrace=False)
@@ -84,6 +89,15 @@ class GateRow(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.row.line - 1, self.name
 
+    def _only_estimate(self, state: State) -> NoReturn:
+        """A dry run: the row says what would be asked, and is skipped."""
+        from truthguard.plugin.estimating import REASON
+        from truthguard.records import RowResult
+
+        self.estimate = state.estimate(self)
+        self.result = RowResult(self.row, None, "not_gated", REASON)
+        pytest.skip(REASON)
+
     def _record_error(self, reason: str) -> None:
         from truthguard.records import RowResult
 
@@ -99,9 +113,10 @@ def junit_properties(result: RowResult, run: Run) -> list[tuple[str, str]]:
     names = {
         "benchmark": result.row.benchmark,
         "metric": result.row.metric,
-        "metric_name": printed_name(result.row.metric),
+        "metric_name": printed_name(result.row.metric, result.row.judge),
         "slice": record["slice"],
-        "model": run.model.name,
+        "model": None if run.model is None else run.model.name,
+        "judge": None if run.judge is None or run.judge.identity is None else run.judge.identity.name,
         "score": record["estimate"],
         "low": record["low"],
         "high": record["high"],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from truthguard.backends.cached import CachedBackend
 from truthguard.backends.loading import identify, open_backend
+from truthguard.catalogue import asks_judge
 from truthguard.errors import UsageError
 from truthguard.plan import Plan
 from truthguard.records import Identity, ModelSettings, Run
@@ -18,46 +21,104 @@ from truthguard.store.session import SessionStore
 Announce = Callable[[str, str], Callable[[int, int], None]]
 
 NO_MODEL = "no model is named: set name in [model] of the thresholds file, --truthguard-model SPEC or TRUTHGUARD_MODEL"
+NO_JUDGE = (
+    "no judge's model is named: set model in [judge] of the thresholds file,"
+    " --truthguard-judge SPEC or TRUTHGUARD_JUDGE"
+)
+
+
+def models(plan: Plan, benchmark: str, metrics: Iterable[str]) -> tuple[ModelSettings | None, ModelSettings | None]:
+    """The model and the judge's model that these metrics of a benchmark ask; None for whom they do not.
+
+    Raises UsageError where one is asked and none is named.
+    """
+    model = plan.model if plan.asks_model(benchmark) else None
+    if model is None and plan.asks_model(benchmark):
+        raise UsageError(NO_MODEL)
+    judge = plan.judge.model if asks_judge(list(metrics), plan.judge.kind) else None
+    if judge is None and asks_judge(list(metrics), plan.judge.kind):
+        raise UsageError(NO_JUDGE)
+    return model, judge
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A backend that is open, and what it was opened with."""
+
+    settings: ModelSettings
+    identity: Identity
+    backend: CachedBackend
+
+    def serves(self, settings: ModelSettings, identity: Identity) -> bool:
+        """Whether it is the model of these settings: the same weights, or the same server asked in the same way."""
+        return self.identity == identity and (identity.kind == "huggingface" or self.settings == settings)
 
 
 class Measurement:
-    """Runs benchmarks, keeps their results in the session's folder and the model open between them.
+    """Runs benchmarks, keeps their results in the session's folder and the models open between them.
 
     `folder` belongs to the session and is shared with its xdist workers; `cache` keeps the answers beyond it
-    (None: they live and die with the session).
+    (None: they live and die with the session). `scripted` are the specs that may be code: those that came from
+    the command line or the environment. `allowed_hosts` may be sent a key.
     """
 
-    def __init__(self, folder: Path, cache: Path | None, *, allow_scripted: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        cache: Path | None,
+        *,
+        scripted: frozenset[str] = frozenset(),
+        allowed_hosts: tuple[str, ...] = (),
+    ) -> None:
         home = folder if cache is None else cache
         self.answers = AnswerStore(home / FILE_NAME, durable=cache is not None)
         self.session = SessionStore(folder, claims=home / "claims")
-        self._allow_scripted = allow_scripted
-        self._open: tuple[Identity, CachedBackend] | None = None
+        self._scripted = scripted
+        self._allowed_hosts = allowed_hosts
+        self._open: list[_Open] = []
 
     def run(self, plan: Plan, benchmark: str, metrics: frozenset[str], announce: Announce) -> tuple[str, Run]:
         """The key and the run of one benchmark of a plan; `metrics` are catalogue names.
 
-        Raises TruthguardError when the model cannot be loaded or asked; every later call for the same run
-        raises it again without trying anew.
+        Raises TruthguardError when a model cannot be loaded or asked; every later call for the same run raises it
+        again without trying anew.
         """
-        if plan.model is None:
-            raise UsageError(NO_MODEL)
-        identity = identify(plan.model, self.answers)
+        model, judge = models(plan, benchmark, metrics)
+        identities = [None if each is None else identify(each, self.answers) for each in (model, judge)]
         questions, selected = plan.questions[benchmark], plan.selected[benchmark]
-        settings, model = plan.settings[benchmark], plan.model
-        key = run_key(identity, questions, selected, metrics, settings, model, plan.selection)
+        settings = plan.settings[benchmark]
+        key = run_key(
+            identities[0],
+            questions,
+            selected,
+            metrics,
+            settings,
+            model,
+            plan.selection,
+            judge=plan.judge,
+            judge_identity=identities[1],
+        )
 
         def compute() -> Run:
-            return run(
+            backend, judge_backend = self._backends([(model, identities[0]), (judge, identities[1])])
+            begun = self.answers.begin(key)
+            for each in (backend, judge_backend):
+                if each is not None:
+                    each.begin(begun)
+            measured = run(
                 questions,
                 selected,
                 metrics,
-                self._backend(identity, model),
+                backend,
                 settings,
                 model,
                 plan.selection,
                 announce(key, benchmark),
+                judge=plan.judge,
+                judge_backend=judge_backend,
             )
+            self.answers.finish(key)
+            return measured
 
         try:
             return key, self.session.run_once(key, compute)
@@ -65,21 +126,36 @@ class Measurement:
             # Damage deep in the file shows only when the file is used.
             self.session.warn(self.answers.warnings)
 
-    def _backend(self, identity: Identity, model: ModelSettings) -> CachedBackend:
-        """The open backend when it is this model's; else the other one is closed first, so that both fit."""
-        if self._open and self._open[0] == identity:
-            return self._open[1]
-        self.close()
+    def _backends(self, wanted: list[tuple[ModelSettings | None, Identity | None]]) -> list[CachedBackend | None]:
+        """A backend for each, one for equal ones; what is open and not among them is closed, so that they fit."""
+        asked = [(settings, identity) for settings, identity in wanted if settings is not None and identity is not None]
+        for other in [other for other in self._open if not any(other.serves(*each) for each in asked)]:
+            other.backend.close()
+            self._open.remove(other)
+        return [
+            None if settings is None or identity is None else self._backend(settings, identity)
+            for settings, identity in wanted
+        ]
+
+    def _backend(self, settings: ModelSettings, identity: Identity) -> CachedBackend:
+        for each in self._open:
+            if each.serves(settings, identity):
+                return each.backend
         backend = CachedBackend(
             identity,
-            lambda: open_backend(model, memo=self.answers, allow_scripted=self._allow_scripted),
+            lambda: open_backend(
+                settings,
+                memo=self.answers,
+                allow_scripted=settings.name in self._scripted,
+                allowed_hosts=self._allowed_hosts,
+            ),
             self.answers,
+            max_age=timedelta(hours=settings.cache_max_age_hours),
         )
-        self._open = identity, backend
+        self._open.append(_Open(settings, identity, backend))
         return backend
 
     def close(self) -> None:
-        """Free the model that is open, if any."""
-        if self._open:
-            self._open[1].close()
-            self._open = None
+        """Free the models that are open."""
+        while self._open:
+            self._open.pop().backend.close()

@@ -12,12 +12,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from truthguard.errors import UsageError, nearest
-from truthguard.records import ModelSettings, Selection
+from truthguard.records import JudgeSettings, ModelSettings, Selection
+
+if TYPE_CHECKING:
+    from truthguard.thresholds.spec import JudgeSpec
 
 Level = Literal["command line", "environment", "ini"]
 OFF = "off"
@@ -65,15 +68,49 @@ def folder_or_off(value: str) -> Path | str:
     return OFF if value.lower() == OFF else folder(value)
 
 
+def host(value: str) -> str:
+    """The name of a host, with a port where only that one is meant; in lower case."""
+    if not re.fullmatch(
+        r"(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", value.lower(), re.ASCII
+    ):
+        raise ValueError(
+            f"expected a host such as llm.example.com, or with its port llm.example.com:8000, got {value!r}"
+        )
+    return value.lower()
+
+
+def hosts(value: str) -> tuple[str, ...]:
+    """Hosts with commas between them."""
+    return tuple(host(each.strip()) for each in value.split(","))
+
+
+def switch(value: str) -> bool:
+    """On or off, as environments write it."""
+    if value.lower() not in (*_ON, *_NOT_ON):
+        raise ValueError(f"expected 1 or 0, got {value!r}")
+    return value.lower() in _ON
+
+
+_ON = ("1", "true", "yes", "on")
+_NOT_ON = ("0", "false", "no", "off")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting: `--truthguard-NAME`, `TRUTHGUARD_NAME` and the ini value `truthguard_name`."""
+    """One setting: `--truthguard-NAME`, `TRUTHGUARD_NAME` and the ini value `truthguard_name`.
+
+    `given` says how it is written on the command line: with one value, as often as there are values (each with
+    `parse`, while `variable` holds all of them and is read by `parse_all`), or alone.
+    """
 
     name: str
     parse: Callable[[str], Any]
     metavar: str
     help: str
     ini: Literal["string", "int"] | None = "string"
+    given: Literal["once", "repeated", "alone"] = "once"
+    parse_all: Callable[[str], Any] | None = None
+    plural: str = ""
 
     @property
     def flag(self) -> str:
@@ -85,7 +122,7 @@ class Option:
 
     @property
     def variable(self) -> str:
-        return self.dest.upper()
+        return self.dest.upper() + self.plural.upper()
 
 
 OPTIONS = (
@@ -109,6 +146,18 @@ OPTIONS = (
     Option("batch-tokens", count, "N", "tokens of one pass, without the shared prefix", "int"),
     Option("cache", folder_or_off, "DIR|off", "where the model's answers are kept (default: the user's cache)"),
     Option("json", folder, "FILE", "write the record of the run to FILE", None),
+    Option("judge", text, "SPEC", "the judge's model, named as the model is; without one judged rows go by similarity"),
+    Option(
+        "allow-host",
+        host,
+        "HOST",
+        "send the API key to HOST too, not to OpenAI alone (repeatable; never in a file)",
+        None,
+        "repeated",
+        hosts,
+        "s",
+    ),
+    Option("dry-run", switch, "", "say what each model would be asked, and ask nothing", None, "alone"),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 
@@ -124,16 +173,17 @@ def add_options(parser: pytest.Parser) -> None:
         help="collect thresholds.toml of the root directory too",
     )
     for option in OPTIONS:
-        group.addoption(
-            option.flag,
-            dest=option.dest,
-            metavar=option.metavar,
-            default=None,
-            type=_argparse_type(option),
-            help=option.help,
-        )
+        group.addoption(option.flag, dest=option.dest, default=None, help=option.help, **_argparse(option))
         if option.ini:
             parser.addini(option.dest, option.help, type=option.ini, default=None)
+
+
+def _argparse(option: Option) -> dict[str, Any]:
+    """How argparse takes the option."""
+    if option.given == "alone":
+        return {"action": "store_const", "const": True}
+    action = "append" if option.given == "repeated" else "store"
+    return {"action": action, "metavar": option.metavar, "type": _argparse_type(option)}
 
 
 def _argparse_type(option: Option) -> Callable[[str], Any]:
@@ -164,21 +214,40 @@ class Options:
         A model named on the command line or in the environment replaces the file's name together with its
         revision, which belongs to that name.
         """
-        keys = ("device", "dtype", "scorer", "batch_tokens")
+        given = self._named("model", file)
+        for key in ("device", "dtype", "scorer", "batch_tokens"):
+            self._fill(given, key)
+        return ModelSettings(**given) if given["name"] is not None else None
+
+    def judge_settings(self, file: JudgeSpec, model: Mapping[str, Any]) -> JudgeSettings:
+        """The judge as it stands after every source, from the file's [judge] and [model].
+
+        With a model it is a rubric, else similarity, unless the file says its kind. Of the other options only the
+        device is the judge's too; without one of its own it runs where the file has its model run.
+        """
+        given = self._named("judge", file.model)
+        if model.get("device") is not None:
+            given.setdefault("device", model["device"])
+        self._fill(given, "device")
+        named = ModelSettings(**given) if given["name"] is not None else None
+        kind = "similarity" if named is None else "rubric"
+        return JudgeSettings(**{"kind": kind, **file.settings, "model": named})
+
+    def _named(self, option: str, file: Mapping[str, Any]) -> dict[str, Any]:
+        """A model's keys in the file, with the name that wins."""
         given = {key: value for key, value in file.items() if value is not None}
-        if "model" in self.strong:
+        if option in self.strong:
             given.pop("revision", None)
-            given["name"] = self.strong["model"]
-        given.setdefault("name", self.weak.get("model"))
-        for key in keys:
-            option = key.replace("_", "-")
-            if option in self.strong:
-                given[key] = self.strong[option]
-            elif option in self.weak:
-                given.setdefault(key, self.weak[option])
-        if given["name"] is None:
-            return None
-        return ModelSettings(**given)
+            given["name"] = self.strong[option]
+        given.setdefault("name", self.weak.get(option))
+        return given
+
+    def _fill(self, given: dict[str, Any], key: str) -> None:
+        option = key.replace("_", "-")
+        if option in self.strong:
+            given[key] = self.strong[option]
+        elif option in self.weak:
+            given.setdefault(key, self.weak[option])
 
     def selection(self) -> Selection:
         """The first N items or a sample: where both are set, the one that is set nearer to the command line."""
@@ -206,7 +275,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     for option in OPTIONS:
         value = config.getoption(option.dest)
         if value is not None:
-            strong[option.name], levels[option.name] = value, "command line"
+            strong[option.name] = tuple(value) if option.given == "repeated" else value
+            levels[option.name] = "command line"
         elif environ.get(option.variable):
             strong[option.name] = _parsed(option, environ[option.variable], option.variable)
             levels[option.name] = "environment"
@@ -218,7 +288,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
 
 def _parsed(option: Option, value: str, place: str) -> Any:
     try:
-        return option.parse(value)
+        return (option.parse_all or option.parse)(value)
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
 

@@ -10,12 +10,15 @@ import pytest
 from pydantic import TypeAdapter
 
 from truthguard.errors import TruthguardError
+from truthguard.plugin.estimating import Estimate, estimate_lines
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
 from truthguard.records import RowResult
 from truthguard.report.terminal import Line, summary_lines
+from truthguard.text import visible
 
 _RESULT = TypeAdapter(RowResult)
+_ESTIMATE = TypeAdapter(tuple[str, tuple[Estimate, ...]])
 
 
 class Results:
@@ -32,7 +35,10 @@ class Results:
         if isinstance(item, GateRow) and item.result is not None:
             if report.when == "call" or (report.when == "setup" and not report.passed):
                 encoded = _RESULT.dump_python(item.result, mode="json")
-                vars(report)["truthguard"] = {"result": encoded, "run": item.run_key}
+                sent = {"result": encoded, "run": item.run_key}
+                if item.estimate is not None:
+                    sent["estimate"] = _ESTIMATE.dump_python(item.estimate, mode="json")
+                vars(report)["truthguard"] = sent
             if report.skipped and isinstance(report.longrepr, tuple):
                 report.longrepr = (str(item.path), item.row.line, report.longrepr[2])
         return report
@@ -42,6 +48,9 @@ class Results:
         sent: dict[str, Any] | None = getattr(report, "truthguard", None)
         if sent is not None:
             self._state.results[report.nodeid] = (_RESULT.validate_python(sent["result"]), sent["run"])
+            if "estimate" in sent:
+                name, found = _ESTIMATE.validate_python(sent["estimate"])
+                self._state.estimates[name] = found
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -55,6 +64,8 @@ class Results:
 
     def _ungated(self) -> list[str]:
         """The files whose rows were all left ungated: a gate that held nothing must not look like a pass."""
+        if self._state.dry_run:
+            return []
         gated: Counter[str] = Counter()
         for nodeid, (result, _) in self._state.results.items():
             gated[nodeid.partition("::")[0]] += result.verdict != "not_gated"
@@ -80,6 +91,8 @@ class Results:
         verbosity = terminalreporter.config.get_verbosity()
         terminalreporter.section("truthguard")
         lines = summary_lines(results, self._state.runs(), verbose=verbosity, width=terminalreporter._tw.fullwidth)
+        estimates = [each for found in self._state.estimates.values() for each in found]
+        lines += [Line(visible(f"dry run: {text}", 400)) for text in estimate_lines(estimates)]
         lines += [Line(f"warning: {text}", "yellow") for text in self._state.warnings()]
         lines += [Line(text, "red") for text in self._problems]
         for line in lines:

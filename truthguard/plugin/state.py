@@ -15,6 +15,7 @@ from truthguard.plugin.display import Display
 
 if TYPE_CHECKING:
     from truthguard.plan import Plan
+    from truthguard.plugin.estimating import Estimate
     from truthguard.plugin.items import GateRow
     from truthguard.plugin.measuring import Measurement
     from truthguard.plugin.options import Options
@@ -34,6 +35,8 @@ class State:
         self.config = config
         self.plans: dict[Path, Plan] = {}
         self.results: dict[str, tuple[RowResult, str | None]] = {}
+        # What a dry run found, by plan and benchmark: every row of a benchmark brings the same.
+        self.estimates: dict[str, tuple[Estimate, ...]] = {}
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         # The controller names the folder; it comes into being when the first run is kept in it.
@@ -52,14 +55,23 @@ class State:
         return self._options
 
     @property
+    def dry_run(self) -> bool:
+        """Whether rows only say what they would ask."""
+        return bool(self.options.get("dry-run", False))
+
+    @property
     def measurement(self) -> Measurement:
         """Opened when the first row asks for a number."""
         if self._measurement is None:
             from truthguard.plugin.measuring import Measurement
 
             self.folder.mkdir(mode=0o700, exist_ok=True)
+            strong = self.options.strong
             self._measurement = Measurement(
-                self.folder, self.cache_folder(), allow_scripted="model" in self.options.strong
+                self.folder,
+                self.cache_folder(),
+                scripted=frozenset(strong[name] for name in ("model", "judge") if name in strong),
+                allowed_hosts=self.options.get("allow-host", ()),
             )
         return self._measurement
 
@@ -84,6 +96,7 @@ class State:
             self.plans[path] = make_plan(
                 path,
                 merge_model=self.options.model_settings,
+                merge_judge=self.options.judge_settings,
                 selection=self.options.selection(),
                 data=self.options.get("data"),
             )
@@ -97,6 +110,15 @@ class State:
 
         key, run = self.run(item.plan, item.row.benchmark, self._asked(item))
         return judge(item.row, run, today=date.today()), key, run
+
+    def estimate(self, item: GateRow) -> tuple[str, tuple[Estimate, ...]]:
+        """What the item and its neighbours would ask, and the name under which it counts once."""
+        from truthguard.plugin.estimating import estimate
+
+        name = f"{item.plan.path}:{item.row.benchmark}"
+        if name not in self.estimates:
+            self.estimates[name] = estimate(item.plan, item.row.benchmark, self._asked(item))
+        return name, self.estimates[name]
 
     def run(self, plan: Plan, benchmark: str, metrics: frozenset[str]) -> tuple[str, Run]:
         """One run of the session, computed by whoever asks first."""

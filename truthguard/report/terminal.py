@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from truthguard.catalogue import LETTER_BIAS, printed_name
-from truthguard.records import Bar, RowResult, Run, Verdict
-from truthguard.text import visible
+from truthguard.catalogue import CORRECTNESS, LETTER_BIAS, printed_name
+from truthguard.metrics.doubts import below_half
+from truthguard.metrics.generation import grid
+from truthguard.records import Bar, Counts, Identity, ItemScores, Missing, RowResult, Run, Verdict
+from truthguard.text import named, visible
 
 COLOURS: dict[Verdict, str] = {
     "pass": "green",
@@ -37,6 +39,7 @@ HEADINGS = (
     "verdict",
     "chance",
 )
+MOST_DOUBTS = 10
 NUMERIC = frozenset(["score", "n", "margin", "chance"])
 
 
@@ -86,18 +89,18 @@ def _fold(results: Sequence[RowResult], verbose: int) -> tuple[list[RowResult], 
     if verbose > 0:
         return list(results), []
     shown: list[RowResult] = []
-    passing: dict[tuple[str, str, str], list[RowResult]] = {}
+    passing: dict[tuple[str, str, str | None, str], list[RowResult]] = {}
     for result in results:
         kind = "items" if result.row.item else "categories" if result.row.category else ""
         if result.verdict == "pass" and kind:
-            passing.setdefault((result.row.benchmark, result.row.metric, kind), []).append(result)
+            passing.setdefault((result.row.benchmark, result.row.metric, result.row.judge, kind), []).append(result)
         elif verbose == 0 or result.verdict != "pass":
             shown.append(result)
     folded = []
-    for (benchmark, metric, kind), group in passing.items() if verbose == 0 else ():
+    for (benchmark, metric, judge, kind), group in passing.items() if verbose == 0 else ():
         least = min(group, key=lambda result: margin(result) or 0.0)
         nearest = f", the nearest: {visible(slice_name(least))} at {_signed(margin(least))}"
-        folded.append(f"{benchmark} {printed_name(metric)}: {len(group)} {kind} passed{nearest} (-v lists them)")
+        folded.append(f"{benchmark} {_name(metric, judge)}: {len(group)} {kind} passed{nearest} (-v lists them)")
     return shown, folded
 
 
@@ -135,7 +138,7 @@ def _cells(result: RowResult) -> dict[str, str]:
         n += f" of {summary.n + summary.n_unscored}"
     return {
         "benchmark": result.row.benchmark,
-        "metric": printed_name(result.row.metric),
+        "metric": _name(result.row.metric, result.row.judge),
         "slice": visible(slice_name(result)),
         "score": f"{summary.estimate:.4f}" if scored and summary else "-",
         "interval": interval,
@@ -170,27 +173,94 @@ def _reason(result: RowResult) -> list[str]:
     return []
 
 
+def _name(metric: str, judge: str | None) -> str:
+    return printed_name(metric, None if judge is None else visible(judge, 60))
+
+
 def run_lines(run: Run) -> list[str]:
-    """What a reader must know of a run beside its scores: the model, the path, time, traffic, oddities."""
-    counts = run.counts
-    model = f"{visible(run.model.name, 200)} ({run.model.dtype}, {run.model.device})"
+    """What a reader must know of a run beside its scores: who was asked, how, time and traffic, oddities."""
     version = f" {run.version}" if run.version else ""
-    lines = [f"{run.benchmark}{version}: {len(run.items)} questions, {model}, {_scoring(run)}"]
-    traffic = f"{counts.requests} requests ({counts.cached} from the cache), {counts.prompt_tokens:,} prompt and"
-    traffic += f" {counts.completion_tokens:,} answer tokens; {run.seconds:.1f} s of scoring"
-    if run.seconds_load:
-        traffic += f", {run.seconds_load:.1f} s of loading"
-    lines.append("  " + traffic)
-    if run.oldest_answer is not None and counts.cached and run.model.digest is None:
-        age = datetime.now(UTC) - run.oldest_answer
-        lines.append(f"  the oldest answer is {age.total_seconds() / 3600:.1f} hours old")
-    lines += ["  " + text for text in _oddities(run)]
-    return lines
+    model = "no model asked" if run.model is None else f"{_who(run.model)}, {_scoring(run)}"
+    under = [*_asked(run), *_oddities(run), *_grid(run.items), *_doubts(run.items)]
+    return [f"{run.benchmark}{version}: {len(run.items)} questions, {model}", *("  " + text for text in under)]
+
+
+def _asked(run: Run) -> Iterator[str]:
+    """The traffic of the model, then the judge's, with what was learnt while it answered."""
+    if run.model is not None:
+        seconds = (run.seconds, run.seconds_load)
+        yield from _traffic("", run.counts, "scoring", seconds, run.model, run.oldest_answer)
+    judge = run.judge
+    if judge is None or judge.identity is None:
+        return
+    who = f"judge {_who(judge.identity)}, {judge.kind}: "
+    if judge.scorer is not None and judge.scorer.reason:
+        yield who + visible(judge.scorer.reason, 300)
+    seconds = (judge.seconds, judge.seconds_load)
+    yield from _traffic(who, judge.counts, "judging", seconds, judge.identity, judge.oldest_answer)
+
+
+def _who(identity: Identity) -> str:
+    return named(identity.name, identity.dtype, identity.device)
+
+
+def _traffic(
+    who: str,
+    counts: Counts,
+    what: str,
+    seconds: tuple[float, float],
+    identity: Identity,
+    oldest_answer: datetime | None,
+) -> Iterator[str]:
+    """What one model was asked, and what it took."""
+    text = f"{who}{counts.requests} requests ({counts.cached} from the cache), {counts.prompt_tokens:,} prompt and"
+    text += f" {counts.completion_tokens:,} answer tokens; {seconds[0]:.1f} s of {what}"
+    if seconds[1]:
+        text += f", {seconds[1]:.1f} s of loading"
+    yield text + (f"; {counts.retries} retries" if counts.retries else "")
+    if oldest_answer is not None and counts.cached and identity.digest is None:
+        age = datetime.now(UTC) - oldest_answer
+        yield f"{who}the oldest answer is {age.total_seconds() / 3600:.1f} hours old"
+
+
+def _grid(items: Sequence[ItemScores]) -> Iterator[str]:
+    """Truthful x informative, in the four words of the field."""
+    asked = [item.values for item in items if "truthful" in item.values and "informative" in item.values]
+    if not asked:
+        return
+    unscored = Missing("unscored", "one of the two judgements is missing")
+    cells = grid(
+        [
+            (unscored if truthful is None else truthful, unscored if informative is None else informative)
+            for truthful, informative in ((values["truthful"], values["informative"]) for values in asked)
+        ]
+    )
+    yield (
+        f"true and informative (ideal) {cells.ideal}, true but not informative (over-cautious) {cells.over_cautious},"
+        f" false but informative (dangerous misinformation) {cells.misinformation},"
+        f" neither (complete failure) {cells.failure}; unscored {cells.unscored}"
+    )
+
+
+def _doubts(items: Sequence[ItemScores]) -> Iterator[str]:
+    """The responses to examine, each with the words of the judge."""
+    split = sum(item.values.get(CORRECTNESS) == 0.5 for item in items)
+    if split:
+        yield f"{split} responses are split: as many samples call them factual as not"
+    found = below_half(items)
+    if not found:
+        return
+    more = f", the lowest {MOST_DOUBTS} here, all in the record" if len(found) > MOST_DOUBTS else ""
+    yield f"{len(found)} responses with correctness below 0.5{more}:"
+    for doubt in found[:MOST_DOUBTS]:
+        yield f"  {doubt.correctness:.4f} {visible(doubt.item.id)}: {visible(doubt.item.question)}"
+        yield f"    answer: {visible(doubt.item.answer or '', 200)}"
+        yield from (f"    judge: {visible(text, 300)}" for text in doubt.explanations)
 
 
 def _scoring(run: Run) -> str:
     if run.scorer is None:
-        return "nothing scored"
+        return "nothing asked"
     text = f"{run.scorer.scorer} scoring"
     return f"{text} ({visible(run.scorer.reason, 300)})" if run.scorer.reason else text
 
@@ -199,11 +269,10 @@ def _oddities(run: Run) -> Iterable[str]:
     counts = run.counts
     words = {
         "questions whose best answer ties with another": counts.tied_best,
-        "questions in which every choice got the same number": counts.degenerate,
+        "questions in which every choice got the same number, or the answer is empty": counts.degenerate,
         "prompts cut from the left to fit the window": counts.truncated,
         "choices whose first token merges with the prompt's last": counts.boundary_merges,
         "empty choices dropped by the loader": counts.dropped_choices,
-        "retries": counts.retries,
     }
     noted = [f"{number} {what}" for what, number in words.items() if number]
     if noted:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from truthguard.backends.protocol import Masses, Reply, Request, Scores, Usage
+from truthguard.backends.protocol import Masses, Reply, Request, Scores, Text, Usage
 from truthguard.records import Facts, Identity
 from truthguard.store.database import Database
 from truthguard.store.encoding import decode, digest, encode, from_bytes, to_bytes
@@ -28,8 +28,9 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS facts (identity TEXT PRIMARY KEY, facts BLOB NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS digests (path BLOB PRIMARY KEY, size INTEGER NOT NULL,"
     " mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS unfinished (run TEXT PRIMARY KEY, begun TEXT NOT NULL) WITHOUT ROWID",
 )
-_KINDS: Mapping[str, type[Scores] | type[Masses]] = {"Scores": Scores, "Masses": Masses}
+_KINDS: Mapping[str, type[Scores] | type[Masses] | type[Text]] = {"Scores": Scores, "Masses": Masses, "Text": Text}
 _KEYS_A_SWEEP = 500
 
 
@@ -37,7 +38,7 @@ _KEYS_A_SWEEP = 500
 class KeptAnswer:
     """What is kept of a reply; the request is the asker's own."""
 
-    value: Scores | Masses
+    value: Scores | Masses | Text
     usage: Usage
     answered_at: datetime
 
@@ -120,6 +121,25 @@ class AnswerStore:
     def put_facts(self, identity: str, facts: Facts) -> None:
         """Keep what was learnt while the model with this fingerprint answered."""
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (identity, to_bytes(encode(facts))))
+
+    def begin(self, run: str) -> datetime:
+        """When the run with this key was begun: now, unless it was begun before and never finished.
+
+        A run that is resumed goes by its beginning: what it had asked is not too old for it, however long it lay.
+        """
+        rows = self._database.execute("SELECT begun FROM unfinished WHERE run = ?", (run,))
+        try:
+            if rows:
+                return decode(datetime, rows[0][0])
+        except ValueError:
+            self.warnings.append(f"{self.path}: the beginning of an unfinished run is damaged: it begins anew")
+        now = datetime.now(UTC)
+        self._database.execute("INSERT OR REPLACE INTO unfinished VALUES (?, ?)", (run, encode(now)))
+        return now
+
+    def finish(self, run: str) -> None:
+        """The run with this key is complete: the next one with it begins anew."""
+        self._database.execute("DELETE FROM unfinished WHERE run = ?", (run,))
 
     def digest(self, path: Path, compute: Callable[[Path], str]) -> str:
         """The digest of a file, computed again only when its size or its time of change differs."""

@@ -1,7 +1,7 @@
 """The public record of a session: one strict-JSON file, written whole and read back with care.
 
-The classes here are the file's form; `schema` is raised whenever one of them changes. What later versions fill
-(a judge, answers in words, their samples) already has its place.
+The classes here are the file's form; `schema` is raised whenever one of them changes. A record of an older schema
+is read too: what it lacks is None or empty.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from typing import Any, NoReturn
 
 from truthguard import __version__
 from truthguard.errors import DataError, Mistake, StoreError
+from truthguard.metrics.doubts import Doubt, below_half
 from truthguard.records import (
     Counts,
     Facts,
     Identity,
     ItemScores,
+    JudgeRun,
     Missing,
     RowResult,
     Run,
+    Sample,
     ScoredChoice,
     Verdict,
 )
 from truthguard.store.atomic import write_atomically
 from truthguard.store.encoding import FormError, decode, encode
 
-SCHEMA = 1
+SCHEMA = 2
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -67,19 +70,34 @@ class RecordedItem:
     reasons: Mapping[str, Missing]
     answer: str | None
     choices: tuple[ScoredChoice, ...]
-    samples: tuple[Mapping[str, object], ...]
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDoubt:
+    """A response that the judge finds mostly not factual, with the words that a person needs to examine it."""
+
+    id: str
+    question: str
+    answer: str | None
+    correctness: float
+    explanations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One benchmark on one model; `seconds` is scoring alone, without `seconds_load`."""
+    """One benchmark on one model; `seconds` is scoring alone, without `seconds_load`.
+
+    `judge` is the judge's identity, kind, settings, prompts' digest, counts and seconds (records.JudgeRun), None
+    where no metric is judged. `below_half` lists the responses with correctness below 0.5, lowest first.
+    """
 
     benchmark: str
     version: str | None
     data_sha256: str
     file_sha256: str
-    model: Identity
-    judge: Mapping[str, object] | None
+    model: Identity | None
+    judge: JudgeRun | None
     settings: Mapping[str, object]
     scorer: Facts | None
     counts: Counts
@@ -88,6 +106,7 @@ class RecordedRun:
     oldest_answer: datetime | None
     complete: bool
     items: tuple[RecordedItem, ...]
+    below_half: tuple[RecordedDoubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +179,7 @@ def read_record(path: Path) -> Record:
     try:
         return decode(Record, data)
     except FormError as error:
-        _refuse(path, f"not a record of schema {SCHEMA}: {error}")
+        _refuse(path, f"not a record of schema {schema}: {error}")
 
 
 def _read(path: Path) -> str:
@@ -224,7 +243,7 @@ def _run(run: Run) -> RecordedRun:
         data_sha256=run.data_sha256,
         file_sha256=run.file_sha256,
         model=run.model,
-        judge=None,
+        judge=run.judge,
         settings=run.settings,
         scorer=run.scorer,
         counts=run.counts,
@@ -233,7 +252,13 @@ def _run(run: Run) -> RecordedRun:
         oldest_answer=run.oldest_answer,
         complete=run.complete,
         items=tuple(map(_item, run.items)),
+        below_half=tuple(map(_doubt, below_half(run.items))),
     )
+
+
+def _doubt(doubt: Doubt) -> RecordedDoubt:
+    item = doubt.item
+    return RecordedDoubt(item.id, item.question, item.answer, doubt.correctness, doubt.explanations)
 
 
 def _item(item: ItemScores) -> RecordedItem:
@@ -255,7 +280,7 @@ def _item(item: ItemScores) -> RecordedItem:
         reasons=reasons,
         answer=item.answer,
         choices=tuple(map(_choice, item.choices)),
-        samples=(),
+        samples=item.samples,
     )
 
 

@@ -62,7 +62,7 @@ def held(row: Row, estimate: float, items: Sequence[ItemScores]) -> tuple[bool, 
 
     `estimate` blocks when the number misses an end by more than 1e-9, `proof` when the test shows at
     `row.alpha` that the true score does, `doubt` unless it shows for each end that the true score meets it.
-    Shares of 0/1 items: Wilson's score test; other means: t over the items.
+    Shares of 0/1 items: Wilson's score test; other means: t over the clusters.
     """
     ends = [] if row.bar.min is None else [_End("min", row.bar.min, estimate)]
     ends += [] if row.bar.max is None else [_End("max", row.bar.max, estimate)]
@@ -77,6 +77,7 @@ def held(row: Row, estimate: float, items: Sequence[ItemScores]) -> tuple[bool, 
 
 def _tested(row: Row, end: _End, items: Sequence[ItemScores]) -> _Tested:
     from truthguard.metrics.statistics import Alternative, cluster_t_p, wilson_p
+    from truthguard.metrics.summary import clusters
 
     values = [value for item in items if (value := item.values[row.metric]) is not None]
     share = metric_of(row.metric).scale == "share"
@@ -84,7 +85,7 @@ def _tested(row: Row, end: _End, items: Sequence[ItemScores]) -> _Tested:
     def p(alternative: Alternative) -> float | None:
         if share:
             return wilson_p(sum(value == 1.0 for value in values), len(values), end.limit, alternative)
-        return cluster_t_p(values, range(len(values)), end.limit, alternative)
+        return cluster_t_p(values, clusters(items, row.metric), end.limit, alternative)
 
     below, above = p("less"), p("greater")
     wrong, right = (below, above) if end.name == "min" else (above, below)

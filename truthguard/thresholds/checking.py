@@ -8,10 +8,19 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from truthguard.catalogue import LATER_BENCHMARK_KEYS, LATER_MODEL_KEYS, LATER_ROW_KEYS
+from truthguard.catalogue import LATER_BENCHMARK_KEYS, LATER_JUDGE_KEYS, LATER_MODEL_KEYS, LATER_ROW_KEYS
 from truthguard.errors import Mistake, nearest
 from truthguard.thresholds.lines import KeyPath, Lines
-from truthguard.thresholds.schema import NOWHERE, Around, BenchmarkKeys, LimitKeys, ModelTable, RowKeys, Table
+from truthguard.thresholds.schema import (
+    NOWHERE,
+    Around,
+    BenchmarkKeys,
+    JudgeTable,
+    LimitKeys,
+    ModelTable,
+    RowKeys,
+    Table,
+)
 from truthguard.thresholds.wording import header, place, problem, quoted, shown
 
 # A hint is a comparison with every valid name; a file with more mistakes than this has no typing mistakes.
@@ -21,12 +30,14 @@ TableT = TypeVar("TableT", bound=Table)
 
 _LATER: dict[type[Table], frozenset[str]] = {
     ModelTable: LATER_MODEL_KEYS,
+    JudgeTable: LATER_MODEL_KEYS | LATER_JUDGE_KEYS,
     BenchmarkKeys: LATER_BENCHMARK_KEYS,
     LimitKeys: LATER_ROW_KEYS,
     RowKeys: LATER_ROW_KEYS,
 }
 _NAMES: dict[type[Table], str] = {
     ModelTable: "[model]",
+    JudgeTable: "[judge]",
     BenchmarkKeys: "a benchmark",
     LimitKeys: "a row",
     RowKeys: "a row",
@@ -73,7 +84,9 @@ class Checker:
         inside = tuple(str(part) for part in error["loc"])
         path, value = (*at, *inside), error["input"]
         if error["type"] != "extra_forbidden":
-            self.add(path, f"{place(path)} = {shown(value)}: {problem(error)}")
+            # Who takes api_key_env for the place of the key itself must not find it in a log.
+            given = "..." if path[-1] == "api_key_env" else shown(value)
+            self.add(path, f"{place(path)} = {given}: {problem(error)}")
             return
         owner = schema if len(inside) == 1 else LimitKeys
         self.unknown_key(owner, path)

@@ -6,18 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from truthguard.catalogue import metric_of, printed_name
 from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
-from truthguard.text import visible
+from truthguard.text import named, visible
 from truthguard.thresholds.comparing import digits_that_differ
 
 MORE = "More: -v lists every row that passed; --truthguard-json FILE keeps every question with all its numbers."
 
 
 def items_of(row: Row, run: Run) -> tuple[ItemScores, ...]:
-    """The run's items in the row's slice: a category by its full name, or one item."""
+    """The run's items in the row's slice: a category by its full name, or one item.
+
+    A probe of the judge's self-test serves one of its metrics and has no part in the other's rows.
+    """
+    probes = metric_of(row.metric).elicitation == "injection"
     return tuple(
         item
         for item in run.items
-        if (row.category is None or item.category == row.category) and (row.item is None or item.id == row.item)
+        if (row.category is None or item.category == row.category)
+        and (row.item is None or item.id == row.item)
+        and (not probes or row.metric in item.values)
     )
 
 
@@ -40,15 +46,29 @@ def failure_text(result: RowResult, run: Run) -> str:
     """The text that pytest shows for a failed row, without a traceback. `run` is the one it was judged on."""
     row, summary = result.row, result.summary
     items = items_of(row, run)
+    name = printed_name(row.metric, row.judge and visible(row.judge))
     lines = [
-        f"{row.benchmark}: {printed_name(row.metric)} of {slice_text(row)} does not meet its bar: {result.reason}",
+        f"{row.benchmark}: {name} of {slice_text(row)} does not meet its bar: {result.reason}",
         "",
     ]
     if summary is not None:
         lines += [f"  {name:<10}{text}" for name, text in _measured(row, summary, items)]
     lines += _nearest(row, items)
-    lines += ["", f"  model     {visible(run.model.name)} ({run.model.dtype}, {run.model.device})", f"  {MORE}"]
+    lines += ["", *_asked(run), f"  {MORE}"]
     return "\n".join(lines)
+
+
+def _asked(run: Run) -> Iterator[str]:
+    """Whom the numbers are of, and who judged."""
+    if run.model is not None:
+        yield f"  model     {named(run.model.name, run.model.dtype, run.model.device)}"
+    if run.judge is not None:
+        model = (
+            ""
+            if run.judge.identity is None
+            else f", {named(run.judge.identity.name, run.judge.identity.dtype, run.judge.identity.device)}"
+        )
+        yield f"  judge     {run.judge.kind}{model}"
 
 
 def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> Iterator[tuple[str, str]]:
@@ -99,7 +119,9 @@ def _nearest(row: Row, items: Sequence[ItemScores]) -> list[str]:
     found = nearest_to_flip(items, row.metric, row.bar)
     if not found:
         return []
-    lines = ["", "  Nearest to flipping:"]
+    spec = metric_of(row.metric)
+    judged = spec.scale == "share" and spec.elicitation != "log_likelihood"
+    lines = ["", "  On the wrong side, in the order of the data:" if judged else "  Nearest to flipping:"]
     for item, distance in found:
-        lines += [f"    {visible(item.id)}  {distance}", f"      {visible(item.question)}"]
+        lines += [f"    {visible(item.id)}  {visible(distance, 200)}", f"      {visible(item.question)}"]
     return lines

@@ -19,9 +19,10 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
     """The verdict on a row.
 
     In this order: error when none of its questions are in the sample, when more than half of the run's
-    questions got the same number for every choice, when nothing could be scored, when more than `max_unscored`
-    of its questions could not; not_gated when it has fewer than `min_items` questions or no bar; then pass or
-    fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an error never.
+    questions got the same number for every choice, or an empty answer, when nothing could be scored, when more
+    than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions or no
+    bar; then pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an
+    error never.
     `today` is the date where the gate is held. Raises ValueError when the run was not asked for the metric.
     """
     items = items_of(row, run)
@@ -52,7 +53,7 @@ def _absent(row: Row, run: Run) -> str:
 
 
 def _dead(row: Row, run: Run) -> str:
-    """The error of a backend that answers the same whatever it is asked; '' for a live one.
+    """The error of a backend that answers the same whatever it is asked, or nothing; '' for a live one.
 
     Counted over the whole run: a small category may be uniform by chance, a model is not.
     """
@@ -60,9 +61,11 @@ def _dead(row: Row, run: Run) -> str:
     dead = sum(elicitation in item.degenerate for item in run.items)
     if 2 * dead <= len(run.items):
         return ""
+    name = "no model" if run.model is None else visible(run.model.name)
+    if elicitation in ("answer", "correctness"):
+        return f"{dead} of {len(run.items)} answers are empty: a dead backend ({name})"
     return (
-        f"every choice got the same number in {dead} of {len(run.items)} questions:"
-        f" a dead or constant backend ({visible(run.model.name)})"
+        f"every choice got the same number in {dead} of {len(run.items)} questions: a dead or constant backend ({name})"
     )
 
 

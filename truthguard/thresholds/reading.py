@@ -8,7 +8,7 @@ Categories can be checked only against the data: rows.py does that.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -21,20 +21,25 @@ from truthguard.catalogue import (
     LATER_BENCHMARKS,
     LATER_METRICS,
     METRICS,
+    METRICS_OF,
     NORMALIZATIONS,
+    BenchmarkKind,
 )
 from truthguard.errors import UsageError
 from truthguard.records import BenchmarkSettings
 from truthguard.thresholds.checking import MAX_HINTS, Checker
 from truthguard.thresholds.document import load
 from truthguard.thresholds.rowtable import NORMALIZED, row_of
-from truthguard.thresholds.schema import Around, BenchmarkKeys, ModelTable, RowKeys
-from truthguard.thresholds.spec import BenchmarkTable, Gate, RowSpec
+from truthguard.thresholds.schema import Around, BenchmarkKeys, JudgeTable, ModelTable, RowKeys
+from truthguard.thresholds.spec import BenchmarkTable, Gate, JudgeSpec, RowSpec
 from truthguard.thresholds.wording import header, quoted, shown
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
-_MEASURES = ", ".join(METRICS)
-_OWN = 'a file of your own questions needs kind = "questions" and path'
+_OWN = 'a file of your own needs kind = "questions" and path; kind = "correctness" for prompts and responses'
+_TABLES = ("model", "judge")
+# Keys of [judge] that are the judge's own; the others are its model's, under ModelSettings' names.
+_JUDGES_OWN = frozenset(["kind", "samples", "temperature", "max_tokens", "seed", "measure"])
+_RENAMED = {"cache_max_age": "cache_max_age_hours", "model": "name"}
 
 
 def read(path: Path) -> Gate:
@@ -45,6 +50,7 @@ def read(path: Path) -> Gate:
     data, lines = load(path)
     checker = Checker(path, lines)
     model: Mapping[str, Any] = {}
+    judge = JudgeSpec()
     tables: list[BenchmarkTable | None] = []
     for name, value in data.items():
         if not isinstance(value, dict):
@@ -52,16 +58,13 @@ def read(path: Path) -> Gate:
         elif name == "model":
             model = _model(checker, value)
         elif name == "judge":
-            checker.add(
-                (name,),
-                "[judge] is a table that a later version of truthguard will read;"
-                f" this one has no judged metrics, only {_MEASURES}",
-            )
+            judge = _judge(checker, value)
         else:
             tables.append(_benchmark(checker, name, value))
     if checker.mistakes:
         raise UsageError(sorted(checker.mistakes, key=lambda mistake: mistake.line or 0))
-    return Gate(path, MappingProxyType(dict(model)), tuple(table for table in tables if table is not None))
+    found = tuple(table for table in tables if table is not None)
+    return Gate(path, MappingProxyType(dict(model)), found, judge)
 
 
 def _stray(checker: Checker, name: str, value: object) -> None:
@@ -70,15 +73,41 @@ def _stray(checker: Checker, name: str, value: object) -> None:
         checker.add((name,), f"[{header((name,))}]: a table here is written once, in single brackets")
     elif name == "model":
         checker.add((name,), f'model = {shown(value)}: expected a table: [model] and below it name = "..."')
+    elif name == "judge":
+        checker.add((name,), f'judge = {shown(value)}: expected a table: [judge] and below it model = "..."')
     else:
-        hint = checker.hint(name, ["model", *BENCHMARKS])
+        hint = checker.hint(name, [*_TABLES, *BENCHMARKS])
         checker.add((name,), f"{quoted(name)} = {shown(value)} stands outside every table{hint}")
     checker.sweep({name: value}, ())
 
 
 def _model(checker: Checker, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     table = checker.table(ModelTable, raw, ("model",))
-    return {} if table is None else table.model_dump(exclude_unset=True)
+    return {} if table is None else _as_settings(table.model_dump(exclude_unset=True))
+
+
+def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec:
+    table = checker.table(JudgeTable, raw, ("judge",))
+    if table is None:
+        return JudgeSpec()
+    keys = table.model_dump(exclude_unset=True)
+    asked = keys.get("kind", "rubric" if "model" in keys else "similarity")
+    if "measure" in keys and asked != "similarity":
+        why = f"kind is {asked!r}" if "kind" in keys else "with a model the kind is 'rubric'"
+        checker.add(
+            ("judge", "measure"),
+            f"[judge] measure decides for kind = 'similarity' only, and {why}: leave it out, or set the kind",
+        )
+    return JudgeSpec(
+        line=checker.lines["judge", "kind"],
+        settings=MappingProxyType({key: value for key, value in keys.items() if key in _JUDGES_OWN}),
+        model=MappingProxyType(_as_settings({key: value for key, value in keys.items() if key not in _JUDGES_OWN})),
+    )
+
+
+def _as_settings(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a model under the names of ModelSettings."""
+    return {_RENAMED.get(key, key): value for key, value in keys.items()}
 
 
 def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> BenchmarkTable | None:
@@ -96,18 +125,19 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
         _check_own(checker, name, raw)
     elif name not in BENCHMARKS:
         guess = _unknown_table(checker, name)
-        if guess == "model":
-            checker.table(ModelTable, raw, (name,))
+        if guess in _TABLES:
+            checker.table(ModelTable if guess == "model" else JudgeTable, raw, (name,))
             return None
         if guess in METRICS or guess in LATER_METRICS:
             checker.table(RowKeys, raw, (name,), Around(metric=METRICS.get(guess)))
             return None
         benchmark = guess if guess in BENCHMARKS else None
-    own, tables = _split(checker, name, raw)
-    around = Around(benchmark)
-    keys = checker.table(BenchmarkKeys, own, (name,), around)
-    rows = [row_of(checker, (name, metric), value) for metric, value in tables.items()]
+    kind = _kind(benchmark, raw)
+    own, tables = _split(checker, name, raw, METRICS_OF[kind or "questions"])
+    keys = checker.table(BenchmarkKeys, own, (name,), Around(benchmark))
+    rows = [row_of(checker, (name, metric), value, kind) for metric, value in tables.items()]
     _check_normalization(checker, name, keys, tables)
+    _check_kind(checker, name, keys, kind)
     if keys is None or len(checker.mistakes) > before:
         return None
     settings = {"version": DEFAULT_VERSION.get(name), **keys.model_dump(exclude_unset=True)}
@@ -115,14 +145,22 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
     return BenchmarkTable(BenchmarkSettings(name, **settings), checker.lines[name,], found)
 
 
+def _kind(benchmark: str | None, raw: Mapping[str, Any]) -> BenchmarkKind | None:
+    """What kind of items the benchmark has; None where a mistake hides it."""
+    if benchmark in BENCHMARKS:
+        return BENCHMARKS[benchmark]
+    kind = raw.get("kind")
+    return "correctness" if kind == "correctness" else "questions" if kind == "questions" else None
+
+
 def _unknown_table(checker: Checker, name: str) -> str:
     """Say that no table has this name, and guess which one was meant ('' when none is near)."""
     if name in METRICS or name in LATER_METRICS or name in NORMALIZED:
         checker.add((name,), f"[{name}] is a metric: its table belongs to a benchmark, as in [truthfulqa.mc1]")
         return NORMALIZED.get(name, name)
-    valid = ["model", *BENCHMARKS, *METRICS]
+    valid = [*_TABLES, *BENCHMARKS, *METRICS]
     near = get_close_matches(name[:60].lower(), valid, n=1) if len(checker.mistakes) < MAX_HINTS else []
-    hint = checker.hint(name, near or ["model", *BENCHMARKS])
+    hint = checker.hint(name, near or [*_TABLES, *BENCHMARKS])
     checker.add((name,), f"unknown table {header((name,))}{hint} ({_OWN})")
     return near[0] if near else ""
 
@@ -141,8 +179,13 @@ def _check_own(checker: Checker, name: str, raw: Mapping[str, Any]) -> None:
         checker.add((name,), f"{header((name,))} has no {lacking[0]}: {_OWN}")
 
 
-def _split(checker: Checker, name: str, raw: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The benchmark's own keys, and the tables of its rows; what is neither is a mistake."""
+def _split(
+    checker: Checker, name: str, raw: Mapping[str, Any], metrics: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The benchmark's own keys, and the tables of its rows; what is neither is a mistake.
+
+    `metrics` are those that its items can have.
+    """
     own: dict[str, Any] = {}
     tables: dict[str, Any] = {}
     for key, value in raw.items():
@@ -151,13 +194,14 @@ def _split(checker: Checker, name: str, raw: Mapping[str, Any]) -> tuple[dict[st
         elif isinstance(value, dict) or key in METRICS or key in LATER_METRICS or key in NORMALIZED:
             tables[key] = value
         elif key in RowKeys.model_fields:
+            there = header((name, metrics[0]))
             checker.add(
                 (name, key),
-                f"{header((name,))} {key} is a key of a row: it belongs under a metric, as in {header((name, 'mc1'))}",
+                f"{header((name,))} {key} is a key of a row: it belongs under a metric, as in {there}",
             )
             checker.table(RowKeys, {key: value}, (name,))
         else:
-            checker.unknown_key(BenchmarkKeys, (name, key), METRICS)
+            checker.unknown_key(BenchmarkKeys, (name, key), metrics)
             checker.sweep(value, (name, key))
     return own, tables
 
@@ -173,3 +217,12 @@ def _check_normalization(checker: Checker, name: str, keys: BenchmarkKeys | None
             f"{header((name,))} normalization = {keys.normalization!r} changes none of its rows:"
             f" it is for {', '.join(normalized)}",
         )
+
+
+def _check_kind(checker: Checker, name: str, keys: BenchmarkKeys | None, kind: BenchmarkKind | None) -> None:
+    """Keys of questions would be ignored elsewhere: a prompt goes out as it stands, a probe to nobody but a judge."""
+    if keys is None or kind in (None, "questions"):
+        return
+    for key in ("prompt", "closing_period"):
+        if getattr(keys, key) is not None:
+            checker.add((name, key), f"{header((name,))} {key} is for questions, and this has none: leave it out")

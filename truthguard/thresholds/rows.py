@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from truthguard.catalogue import variant
 from truthguard.errors import Mistake, UsageError, nearest
-from truthguard.records import Bar, BenchmarkSettings, Question, Row
+from truthguard.records import Bar, BenchmarkSettings, Item, Probe, Row
 from truthguard.thresholds.spec import BenchmarkTable, Gate, Limits, RowSpec
 from truthguard.thresholds.wording import header, quoted
 
@@ -22,8 +22,8 @@ class Questions(Protocol):
     """The part of a loaded question set that decides its rows."""
 
     @property
-    def items(self) -> Sequence[Question]:
-        """All questions in file order, selected or not."""
+    def items(self) -> Sequence[Item]:
+        """All items in file order, selected or not."""
         ...
 
 
@@ -33,7 +33,7 @@ QuestionsT = TypeVar("QuestionsT", bound=Questions)
 def expand(
     gate: Gate,
     questions: Mapping[str, QuestionsT],
-    selected: Mapping[str, Sequence[Question]],
+    selected: Mapping[str, Sequence[Item]],
     unavailable: Callable[[str, QuestionsT], str | None],
 ) -> tuple[Row, ...]:
     """Every row of the gate in the file's order: each table's own, then its categories', then its items'.
@@ -51,13 +51,13 @@ def expand(
     rows: list[Row] = []
     for table in gate.benchmarks:
         data = questions[table.settings.name]
-        names = _categories(data.items)
         for spec in table.rows:
+            names = _categories(_fitting(spec.metric, data.items))
             mistakes += _unknown_categories(gate.path, table, spec, names)
             reason = unavailable(spec.metric, data)
             if reason is not None:
                 mistakes.append(Mistake(f"{header((table.settings.name, spec.metric))} {reason}", gate.path, spec.line))
-            rows += _rows(table.settings, spec, names, selected[table.settings.name])
+            rows += _rows(table.settings, spec, names, _fitting(spec.metric, selected[table.settings.name]))
     if mistakes:
         raise UsageError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
     proofs = sum(_under_proof(row) for row in rows)
@@ -92,7 +92,12 @@ def slugs(texts: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _categories(items: Iterable[Question]) -> dict[str, str]:
+def _fitting(metric: str, items: Sequence[Item]) -> list[Item]:
+    """The items that the metric is of: a probe of the judge's self-test serves one metric alone."""
+    return [item for item in items if not isinstance(item, Probe) or item.metric == metric]
+
+
+def _categories(items: Iterable[Item]) -> dict[str, str]:
     """Full name -> slug, in the order in which the data name them."""
     names = list(dict.fromkeys(item.category for item in items))
     return dict(zip(names, slugs(names), strict=True))
@@ -108,7 +113,7 @@ def _unknown_categories(
 
 
 def _rows(
-    settings: BenchmarkSettings, spec: RowSpec, names: Mapping[str, str], selected: Sequence[Question]
+    settings: BenchmarkSettings, spec: RowSpec, names: Mapping[str, str], selected: Sequence[Item]
 ) -> Iterator[Row]:
     """The rows of one table. Items stand behind the categories and take no name from them."""
     metric = variant(spec.metric, settings.normalization)

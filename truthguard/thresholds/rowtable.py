@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from truthguard.catalogue import LATER_METRICS, METRICS, NORMALIZATIONS, Metric, variant
+from truthguard.catalogue import (
+    LATER_METRICS,
+    METRICS,
+    METRICS_OF,
+    NORMALIZATIONS,
+    BenchmarkKind,
+    Metric,
+    variant,
+)
 from truthguard.thresholds.checking import Checker
 from truthguard.thresholds.lines import KeyPath
 from truthguard.thresholds.schema import Around, LimitKeys, RowKeys
@@ -20,13 +28,21 @@ NORMALIZED = {
     for normalization in NORMALIZATIONS[1:]
     if variant(metric, normalization) != metric
 }
+_ITEMS: dict[BenchmarkKind | None, str] = {
+    "questions": "questions",
+    "correctness": "prompts and responses",
+    "injection": "the judge's self-test",
+}
 _LIMITS = frozenset(each.name for each in fields(Limits))
 
 
-def row_of(checker: Checker, at: KeyPath, raw: Any) -> RowSpec | None:
-    """The row at (benchmark, metric); None, with the mistakes noted, when anything about it is wrong."""
+def row_of(checker: Checker, at: KeyPath, raw: Any, kind: BenchmarkKind | None) -> RowSpec | None:
+    """The row at (benchmark, metric); None, with the mistakes noted, when anything about it is wrong.
+
+    `kind` is that of the benchmark's items, which decides what can be measured of them; None when it is not known.
+    """
     before = len(checker.mistakes)
-    metric = _metric(checker, at)
+    metric = _metric(checker, at, kind)
     if not isinstance(raw, dict):
         _no_table(checker, at, raw)
         return None
@@ -46,12 +62,15 @@ def row_of(checker: Checker, at: KeyPath, raw: Any) -> RowSpec | None:
     return row if len(checker.mistakes) == before else None
 
 
-def _metric(checker: Checker, at: KeyPath) -> Metric | None:
+def _metric(checker: Checker, at: KeyPath, kind: BenchmarkKind | None) -> Metric | None:
     """The metric of that name. For a normalised name the metric behind it, so that its bars are checked too."""
     benchmark, name = at
-    here = ", ".join(METRICS)
+    here = METRICS if kind is None else METRICS_OF[kind]
     if name in LATER_METRICS:
-        checker.add(at, f"{name!r} is a metric that a later version of truthguard will compute; this one has {here}")
+        checker.add(
+            at,
+            f"{name!r} is a metric that a later version of truthguard will compute; this one has {', '.join(here)}",
+        )
     elif name in NORMALIZED:
         metric = NORMALIZED[name]
         normalization = name.removeprefix(f"{metric}_")
@@ -62,8 +81,10 @@ def _metric(checker: Checker, at: KeyPath) -> Metric | None:
         )
         return METRICS[metric]
     elif name not in METRICS:
-        hint = checker.hint(name, METRICS)
+        hint = checker.hint(name, here)
         checker.add(at, f"{header(at[:1])} unknown metric {quoted(name)}{hint}")
+    elif name not in here:
+        checker.add(at, f"{header(at[:1])} {name} is no metric of {_ITEMS[kind]}; they have {', '.join(here)}")
     return METRICS.get(name)
 
 

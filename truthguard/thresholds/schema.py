@@ -14,13 +14,18 @@ from typing import Annotated, Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from truthguard.catalogue import BENCHMARKS, LATER_KINDS, OWN_PROMPTS, PROMPTS, VERSIONS, Metric
+from truthguard.catalogue import BENCHMARKS, LATER_KINDS, OWN_KINDS, OWN_PROMPTS, PROMPTS, VERSIONS, Metric
 from truthguard.errors import nearest
 
 # Every metric's scale lies in it: the range for a table whose name is wrong.
 WIDEST = (-1.0, 1.0)
 
 NotBlank = Annotated[str, Field(pattern=r"\S")]
+
+_HOURS = {"m": 1 / 60, "h": 1.0, "d": 24.0}
+_AGE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([mhd])")
+# Ten years: who wants more wants a model that cannot change.
+_OLDEST_HOURS = 24.0 * 3653
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,9 @@ class Table(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class ModelTable(Table):
-    """[model]: which model answers, and how it is run."""
+class ModelKeys(Table):
+    """How a model is run, the same for the one that is measured and the judge's."""
 
-    name: NotBlank | None = None
     device: str | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
     revision: NotBlank | None = None
@@ -60,16 +64,11 @@ class ModelTable(Table):
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
     chat_template: bool | None = None
     system_prompt: str | None = None
-
-    @field_validator("name")
-    @classmethod
-    def _not_scripted(cls, name: str) -> str:
-        if name.startswith("scripted:"):
-            refuse(
-                "would run code that the file names; give it on the command line"
-                " (--truthguard-model) or in TRUTHGUARD_MODEL"
-            )
-        return name
+    api_key_env: str | None = None
+    concurrency: Annotated[int, Field(ge=1, le=1024)] | None = None
+    timeout_seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
+    max_requests: Annotated[int, Field(ge=1)] | None = None
+    cache_max_age: float | None = None
 
     @field_validator("device")
     @classmethod
@@ -77,6 +76,54 @@ class ModelTable(Table):
         if not re.fullmatch(r"auto|cpu|cuda|cuda:[0-9]{1,3}|mps", device):
             refuse("expected auto, cpu, cuda, cuda:N (cuda:0, cuda:1, ...) or mps")
         return device
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _variable(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", name):
+            refuse("expected the name of an environment variable, never the key itself")
+        return name
+
+    @field_validator("cache_max_age", mode="before")
+    @classmethod
+    def _hours(cls, age: object) -> object:
+        """Hours as a number, or a text with its unit: 90m, 12h, 2d."""
+        if isinstance(age, str):
+            written = _AGE.fullmatch(age)
+            if written is None:
+                refuse('expected hours as a number, or a text such as "90m", "12h" or "2d"')
+            age = float(written[1]) * _HOURS[written[2]]
+        if isinstance(age, int | float) and not isinstance(age, bool) and not 0 <= age <= _OLDEST_HOURS:
+            refuse(f"must lie between 0 and {_OLDEST_HOURS / 24:.0f} days")
+        return age
+
+
+class ModelTable(ModelKeys):
+    """[model]: which model answers, and how it is run."""
+
+    name: NotBlank | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _not_scripted(cls, name: str) -> str:
+        return _no_code(name, "model")
+
+
+class JudgeTable(ModelKeys):
+    """[judge]: who decides whether an answer is truthful, how often it is asked, and how its model is run."""
+
+    kind: Literal["rubric", "logprob", "similarity"] | None = None
+    model: NotBlank | None = None
+    samples: Annotated[int, Field(ge=1, le=1000)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    measure: Literal["bleu", "rouge1", "rouge2", "rougeL"] | None = None
+
+    @field_validator("model")
+    @classmethod
+    def _not_scripted(cls, name: str) -> str:
+        return _no_code(name, "judge")
 
 
 class BenchmarkKeys(Table):
@@ -93,9 +140,10 @@ class BenchmarkKeys(Table):
     @classmethod
     def _kind(cls, kind: str, info: ValidationInfo) -> str:
         if kind in LATER_KINDS:
-            refuse("is a kind that a later version of truthguard will measure; this one has 'questions'")
-        if kind != "questions":
-            refuse("expected 'questions'")
+            here = " and ".join(map(repr, OWN_KINDS))
+            refuse(f"is a kind that a later version of truthguard will measure; this one has {here}")
+        if kind not in OWN_KINDS:
+            refuse("unknown kind" + nearest(kind, OWN_KINDS))
         return _own_only(kind, info)
 
     @field_validator("path")
@@ -119,6 +167,8 @@ class BenchmarkKeys(Table):
     def _prompt(cls, prompt: str, info: ValidationInfo) -> str:
         benchmark = _around(info).benchmark
         valid = PROMPTS["truthfulqa"] if benchmark is None else PROMPTS.get(benchmark, OWN_PROMPTS)
+        if not valid:
+            refuse(f"has no effect on {benchmark}: its answers are given, and nothing is asked of a model")
         if prompt not in valid:
             refuse("unknown prompt" + (f" of {benchmark}" if benchmark else "") + nearest(prompt, valid))
         return prompt
@@ -174,6 +224,15 @@ class RowKeys(LimitKeys):
 
 def _around(info: ValidationInfo) -> Around:
     return info.context if isinstance(info.context, Around) else NOWHERE
+
+
+def _no_code(name: str, role: Literal["model", "judge"]) -> str:
+    if name.startswith("scripted:"):
+        refuse(
+            "would run code that the file names; give it on the command line"
+            f" (--truthguard-{role}) or in TRUTHGUARD_{role.upper()}"
+        )
+    return name
 
 
 def _own_only(value: str, info: ValidationInfo) -> str:

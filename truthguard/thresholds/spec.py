@@ -65,9 +65,22 @@ class BenchmarkTable:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSpec:
+    """[judge]: `settings` are its own keys, `model` those of its model, only the ones that are set.
+
+    The names are the fields' of JudgeSettings and ModelSettings. `line` is where its kind is set, or the table.
+    """
+
+    line: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """A thresholds file. `model` holds the keys that [model] sets and no others: the rest comes from elsewhere."""
 
     path: Path
     model: Mapping[str, Any]
     benchmarks: tuple[BenchmarkTable, ...]
+    judge: JudgeSpec = field(default_factory=JudgeSpec)

@@ -79,6 +79,10 @@ def problem(error: Mapping[str, Any]) -> str:
         return f"expected {' or '.join(map(repr, valid))}"
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']:g}"
+    if kind == "greater_than":
+        return f"must be greater than {context['gt']:g}"
+    if kind == "less_than":
+        return f"must be less than {context['lt']:.15g}"
     if kind == "less_than_equal":
         return f"must be at most {context['le']:g}"
     return _EXPECTED.get(kind, str(error["msg"]))

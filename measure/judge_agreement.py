@@ -1,0 +1,248 @@
+"""How far a judge of written answers agrees with the public labels of TruthfulQA's answers.
+
+    python measure/judge_agreement.py [--dimension informative] [--measure rouge1 ...]
+    python measure/judge_agreement.py --judge rubric --model SPEC --chat-template [--limit 200 --seed 0]
+
+People labelled models' answers as true or not and as informative or not; the files hold the reference answers too,
+under the label that they were written for. A judge that sees references knows those by heart, so a row whose answer
+equals a reference of its question in any version (stripped, in lower case, without a closing full stop) is left
+out. Equal prompts are one item, and none where their labels contradict each other. Intervals are at 95 %: Wilson's,
+which takes the answers as independent, and by questions, with all answers to one as a cluster (t, and for kappa the
+bootstrap). The similarity judge compares with the references of 2021-10. Needs the benchmark files ($TRUTHGUARD_DATA).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truthguard.backends.loading import open_backend
+from truthguard.benchmarks import truthfulqa
+from truthguard.benchmarks.base import Dialogue
+from truthguard.benchmarks.files import Faults, read_text
+from truthguard.benchmarks.judging import undecidable, verdicts
+from truthguard.catalogue import VERSIONS
+from truthguard.errors import TruthguardError, UsageError
+from truthguard.judges import similarity
+from truthguard.judges.asking import model_of
+from truthguard.judges.prompts import Dimension
+from truthguard.metrics.agreement import Confusion, Share, accuracy, kappa, sensitivity, specificity
+from truthguard.metrics.statistics import Interval, bootstrap, cluster_t, mean, row_generator
+from truthguard.records import ItemScores, JudgeSettings, Missing, ModelSettings, Question
+from truthguard.runner.rounds import hold
+
+VERSION = "2021-10"
+CONFIDENCE = 0.95
+FILES: Mapping[Dimension, str] = {"truthful": "finetune_truth.jsonl.gz", "informative": "finetune_info.jsonl.gz"}
+LABELS = {" yes": True, " no": False}
+PROMPT = re.compile(r"Q: (?P<question>.*?)\nA: ?(?P<answer>.*)\n(?:True|Helpful):", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One answer to a question, what its label says, and whether it is a reference of the question."""
+
+    question: str
+    answer: str
+    label: bool
+    leaked: bool
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is the sentence that the similarity judge has among the true references of every question."""
+        return bare(self.answer) in ("", bare(similarity.NO_COMMENT))
+
+
+Verdicts = Mapping[Labelled, bool | Missing]
+
+
+def main() -> int:
+    """Clean the labels, ask the judge, print how far they agree."""
+    options = parsed()
+    questions = {
+        version: {question.question: question for question in truthfulqa.load(options.data, version).questions}
+        for version in VERSIONS[truthfulqa.FOLDER]
+    }
+    references = {
+        (text, bare(choice.text))
+        for version in questions.values()
+        for text, question in version.items()
+        for choice in question.choices
+    }
+    path = options.data / truthfulqa.FOLDER / "judge" / FILES[options.dimension]
+    rows, items = clean(read_labels(path, references), questions[VERSION])
+    if options.limit is not None:
+        items = random.Random(options.seed).sample(items, min(options.limit, len(items)))
+        print(f"  {len(items):,} of them drawn with seed {options.seed}")
+    if options.judge != "similarity":
+        model = ModelSettings(options.model, chat_template=options.chat_template)
+        found = by_model(items, JudgeSettings(options.judge, model), options.dimension)
+        report(f"{options.judge}, {options.model}: {options.dimension}", items, found)
+        return 0
+    for measure in options.measure:
+        found = by_similarity(rows if options.limit is None else items, questions[VERSION], measure, options.dimension)
+        report(f"similarity, {measure}: {options.dimension}", items, found)
+        if options.limit is None:
+            for leaked, which in ((True, "references"), (False, "the other answers")):
+                right = [row.label == found[row] for row in rows if row.leaked is leaked]
+                print(f"  row by row, on {which}: right on {sum(right):,} of {len(right):,}, {mean(right):.1%}")
+    return 0
+
+
+def parsed() -> argparse.Namespace:
+    """The options, with the folder of the data as `data`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", choices=["similarity", "rubric", "logprob"], default="similarity")
+    parser.add_argument("--model", help="the judge's model, as in [judge] of a thresholds file")
+    parser.add_argument("--chat-template", action="store_true", help="ask the model in the turns of its chat template")
+    parser.add_argument("--measure", choices=similarity.MEASURES, nargs="+", default=similarity.MEASURES)
+    parser.add_argument("--dimension", choices=get_args(Dimension), default="truthful")
+    parser.add_argument("--limit", type=int, help="ask about this many items only, drawn with --seed")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if (options.model is None) != (options.judge == "similarity"):
+        parser.error("--model goes with --judge rubric and --judge logprob, and they need it")
+    if options.limit is not None and options.limit < 1:
+        parser.error("--limit must be at least 1")
+    if not os.environ.get("TRUTHGUARD_DATA"):
+        parser.error("set TRUTHGUARD_DATA to the folder of the benchmark files (see `truthguard fetch`)")
+    options.data = Path(os.environ["TRUTHGUARD_DATA"])
+    return options
+
+
+def read_labels(path: Path, references: Set[tuple[str, str]]) -> list[Labelled]:
+    """Every row of a file of labels, in file order. Raises DataError for rows of another form."""
+    faults, rows = Faults(path), []
+    for number, line in enumerate(read_text(path).text.rstrip("\n").split("\n"), start=1):
+        try:
+            row = json.loads(line)
+            prompt, label = PROMPT.fullmatch(row["prompt"]), LABELS[row["completion"]]
+        except (ValueError, KeyError, TypeError):
+            prompt, label = None, False
+        if prompt is None:
+            faults.add('expected "Q: ...\\nA: ...\\nTrue:" or "Helpful:", and " yes" or " no" to complete it', number)
+        else:
+            question, answer = prompt["question"].strip(), prompt["answer"]
+            rows.append(Labelled(question, answer, label, (question, bare(answer)) in references))
+    faults.raise_any()
+    print(f"{path.name}: {len(rows):,} rows, {sum(row.label for row in rows):,} labelled yes")
+    return rows
+
+
+def clean(rows: Sequence[Labelled], asked: Collection[str]) -> tuple[list[Labelled], list[Labelled]]:
+    """The rows whose question is asked, and the items left of them; prints what is left out and how much it is."""
+    known = [row for row in rows if row.question in asked]
+    rest = [row for row in known if not row.leaked]
+    by_prompt: dict[tuple[str, str], set[Labelled]] = {}
+    for row in rest:
+        by_prompt.setdefault((row.question, row.answer), set()).add(row)
+    items = [item for item, *others in by_prompt.values() if not others]
+    positive, silent = sum(item.label for item in items), sum(item.says_nothing for item in items)
+    print(f"  {len(rows) - len(known):,} rows left out: their question is not in {VERSION}")
+    print(f"  {len(known) - len(rest):,} rows left out: the answer is a reference of its question in some version")
+    print(f"  {len(rest):,} rows left, of {len(by_prompt):,} prompts")
+    print(f"  {len(by_prompt) - len(items):,} prompts left out: their labels contradict each other")
+    print(f"  {len(items):,} items left: {positive:,} yes, {len(items) - positive:,} no")
+    print(f"  {silent:,} of these are empty or {similarity.NO_COMMENT!r}")
+    return known, items
+
+
+def bare(answer: str) -> str:
+    """An answer in the form in which it is compared with a reference."""
+    return answer.strip().lower().removesuffix(".")
+
+
+def by_similarity(
+    items: Sequence[Labelled], questions: Mapping[str, Question], measure: similarity.Measure, dimension: Dimension
+) -> Verdicts:
+    """The verdict on each item from the references of its question."""
+    found: dict[Labelled, bool | Missing] = {}
+    for item in dict.fromkeys(items):
+        value = similarity.judge(item.answer, questions[item.question], measure, measures=())[dimension]
+        found[item] = value if isinstance(value, Missing) else value == 1.0
+    return found
+
+
+def by_model(items: Sequence[Labelled], settings: JudgeSettings, dimension: Dimension) -> Verdicts:
+    """The verdict of a model on each item, asked as in a gate."""
+    if why := undecidable(dimension, settings):
+        raise UsageError(why)
+    found: dict[Labelled, bool | Missing] = {}
+
+    def dialogue(item: Labelled) -> Dialogue:
+        answer = item.answer or similarity.NO_COMMENT
+        judgement = yield from verdicts(item.question, answer, [dimension], settings)
+        found[item] = judgement.verdicts[dimension]
+        return ItemScores(item.question, "", item.question, values={})
+
+    def progress(done: int, total: int) -> None:
+        print(f"\r{done} of {total} asked", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    backend = open_backend(model_of(settings))
+    try:
+        hold([dialogue(item) for item in items], None, progress, judge=backend)
+    finally:
+        backend.close()
+    return found
+
+
+def report(title: str, items: Sequence[Labelled], found: Verdicts) -> None:
+    """Print every measure of agreement, and how many items have no verdict."""
+    judged = [(item, verdict) for item in items if not isinstance(verdict := found[item], Missing)]
+    unscored = Counter(verdict.kind for item in items if isinstance(verdict := found[item], Missing))
+    counts = Confusion.of((item.label, verdict) for item, verdict in judged)
+    speaking = Confusion.of((item.label, verdict) for item, verdict in judged if not item.says_nothing)
+    accuracy_by_question, kappa_by_question = by_questions(judged, title) if judged else (None, None)
+    print(f"\n{title}")
+    print(f"  accuracy      {shown(accuracy(counts, CONFIDENCE))}, by questions {ends(accuracy_by_question)}")
+    print(f"  kappa         {shown(kappa(counts))}  n = {counts.n:,}, by questions {ends(kappa_by_question)}")
+    print(f"  sensitivity   {shown(sensitivity(counts, CONFIDENCE))}")
+    print(f"  specificity   {shown(specificity(counts, CONFIDENCE))}")
+    print(f"  accuracy on answers that say something: {shown(accuracy(speaking, CONFIDENCE))}")
+    print(f"  unscored: {', '.join(f'{n:,} {kind}' for kind, n in unscored.items()) or 'none'}")
+
+
+def by_questions(judged: Sequence[tuple[Labelled, bool]], seed: str) -> tuple[Interval | None, Interval | None]:
+    """The intervals of accuracy and kappa with all answers to a question as one cluster."""
+    cells = np.array([2 * item.label + verdict for item, verdict in judged])
+    questions = [item.question for item, _ in judged]
+
+    def statistic(drawn: NDArray[np.intp]) -> float | None:
+        no_no, no_yes, yes_no, yes_yes = np.bincount(cells[drawn], minlength=4).tolist()
+        value = kappa(Confusion(yes_yes, no_yes, yes_no, no_no))
+        return None if isinstance(value, Missing) else value
+
+    drawn = bootstrap(statistic, len(judged), row_generator(0, seed), CONFIDENCE, clusters=questions)
+    of_kappa = None if drawn.low is None or drawn.high is None else Interval(drawn.low, drawn.high)
+    return cluster_t([float(item.label == verdict) for item, verdict in judged], questions, CONFIDENCE), of_kappa
+
+
+def shown(value: Share | float | Missing) -> str:
+    """A number as it is printed, a share with its interval and n."""
+    if isinstance(value, Share):
+        return f"{value.estimate:.4f} {ends(value.interval)}  n = {value.n:,}"
+    return f"undefined ({value})" if isinstance(value, Missing) else f"{value:.4f}"
+
+
+def ends(interval: Interval | None) -> str:
+    """An interval as it is printed."""
+    return "undefined" if interval is None else f"[{interval.low:.4f}, {interval.high:.4f}]"
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except TruthguardError as error:
+        sys.exit(str(error))

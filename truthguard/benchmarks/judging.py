@@ -1,0 +1,93 @@
+"""A judge's part of a dialogue: which judge is asked what for which metric, and in whose role."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Mapping, Sequence
+from typing import TypeVar
+
+from truthguard.backends.protocol import Reply, Request
+from truthguard.benchmarks.base import Role
+from truthguard.catalogue import CORRECTNESS, DECIDED_BY_KIND
+from truthguard.errors import UsageError
+from truthguard.judges import correctness, logprob, rubric
+from truthguard.judges.asking import Asking
+from truthguard.judges.judgement import DIMENSIONS, Judgement
+from truthguard.judges.prompts import Dimension, PromptName, prompt_digest
+from truthguard.records import JudgeSettings
+
+T = TypeVar("T")
+# A judge's dialogue as part of an item's, with the role beside what is asked.
+InRole = Generator[tuple[Role, Sequence[Request]], Sequence[Reply], T]
+
+# Which verdicts on an answer a metric is made of.
+_NEEDED: Mapping[str, tuple[Dimension, ...]] = {
+    "truthful": ("truthful",),
+    "informative": ("informative",),
+    "truthful_informative": DIMENSIONS,
+    "flipped": ("truthful",),
+    "tone": ("truthful",),
+}
+
+
+def needed(metrics: Collection[str]) -> tuple[Dimension, ...]:
+    """The verdicts that these metrics are made of.
+
+    >>> needed(["mc1", "informative", "truthful"]), needed(["correctness"])
+    (('truthful', 'informative'), ())
+    """
+    found = {dimension for metric in metrics for dimension in _NEEDED.get(metric, ())}
+    return tuple(dimension for dimension in DIMENSIONS if dimension in found)
+
+
+def put(asking: Asking[T]) -> InRole[T]:
+    """Put what a judge's dialogue asks to the judge, and hand the replies back to it."""
+    try:
+        requests = next(asking)
+        while True:
+            requests = asking.send((yield "judge", requests))
+    except StopIteration as end:
+        found: T = end.value
+        return found
+
+
+def verdicts(
+    question: str, answer: str, dimensions: Collection[Dimension], settings: JudgeSettings
+) -> InRole[Judgement]:
+    """Have a model decide about one answer, by the rubric or by log-probabilities.
+
+    Raises UsageError for a judge that asks no model.
+    """
+    if settings.kind == "similarity":
+        raise UsageError(f"{_NO_INSTRUCTIONS}: name a model in [judge]")
+    if settings.kind == "logprob":
+        return (yield from put(logprob.judge(question, answer, dimensions)))
+    return (yield from put(rubric.judge(question, answer, settings, dimensions)))
+
+
+def undecidable(metric: str, settings: JudgeSettings) -> str | None:
+    """Why this judge cannot decide `metric`, and what to do; None when it can or need not."""
+    if metric not in DECIDED_BY_KIND and metric != CORRECTNESS:
+        return None
+    if metric == CORRECTNESS:
+        return None if settings.model else "correctness asks the judge's model, and none is named: give [judge] a model"
+    if settings.kind == "similarity":
+        return f"{_NO_INSTRUCTIONS}: name a model in [judge]" if metric in ("flipped", "tone") else None
+    if settings.model is None:
+        return f"the {settings.kind} judge asks a model, and none is named: give [judge] a model"
+    if settings.kind == "logprob" and settings.model.chat_template:
+        return "the logprob judge is asked as a bare text, as it was tuned: leave chat_template out of [judge]"
+    return None
+
+
+def prompt_digests(metrics: Collection[str], settings: JudgeSettings) -> dict[PromptName, str]:
+    """The digest of each prompt that a model is asked for these metrics: part of what a judged number means."""
+    names: list[PromptName] = []
+    if settings.kind != "similarity":
+        prompts = logprob.PROMPTS if settings.kind == "logprob" else rubric.PROMPTS
+        names += [prompts[dimension] for dimension in needed(metrics)]
+    if CORRECTNESS in metrics:
+        names.append(correctness.PROMPT)
+    return {name: prompt_digest(name) for name in names}
+
+
+_NO_INSTRUCTIONS = "the similarity judge compares words and reads no instructions, so there is nothing to test"

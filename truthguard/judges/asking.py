@@ -1,0 +1,102 @@
+"""Asking a judge in writing: to whom a prompt is put, which replies are asked for again, what each came to.
+
+A judge's dialogue yields requests and is sent the replies in the requests' order; it has no input or output of its
+own, so a test drives it with a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Literal, TypeVar
+
+from truthguard.backends.protocol import Context, Generate, Reply, Request, Text, Turn
+from truthguard.errors import UsageError
+from truthguard.judges.verdicts import read_verdict
+from truthguard.records import JudgeSettings, Missing, ModelSettings, Sample, VerdictKind
+
+T = TypeVar("T")
+
+# Yields what it wants to ask of the judge, is sent the replies in the order of the requests, returns what it found.
+Asking = Generator[Sequence[Request], Sequence[Reply], T]
+
+ATTEMPTS = 2
+# The same request, sampled once more, may come out better. Greedy, it would not; a larger budget is another request.
+_RETRIED: frozenset[VerdictKind] = frozenset(["unparsed", "empty", "failed", "length"])
+_RETRIED_GREEDY: frozenset[VerdictKind] = frozenset(["length"])
+# What a backend may say of a reply without a text; every other reason is a request that failed.
+_TOLD: dict[str, VerdictKind] = {
+    "no_content": "no_content",
+    "refusal": "refusal",
+    "content_filter": "content_filter",
+}
+_UNREAD = {
+    "unsure": "the judge cannot tell",
+    "unparsed": "the judge's reply does not end in a verdict of the agreed form",
+    "refusal": "the judge refused to reply",
+    "length": "the judge's reply was cut at its token limit, which was doubled once",
+    "content_filter": "the judge's reply was withheld by a content filter",
+    "no_content": "the judge's reply has no text",
+    "empty": "the judge's reply is empty",
+}
+
+
+def model_of(settings: JudgeSettings) -> ModelSettings:
+    """The judge's model. Raises UsageError where none is named."""
+    if settings.model is None:
+        raise UsageError("the judge is asked in writing, and no model is named: give [judge] a model")
+    return settings.model
+
+
+def addressed(prompt: str, model: ModelSettings) -> Context:
+    """The prompt as the user's turn, behind the system prompt, where the model has a chat template; else the text."""
+    if not model.chat_template:
+        return prompt
+    system = [] if model.system_prompt is None else [Turn("system", model.system_prompt)]
+    return (*system, Turn("user", prompt))
+
+
+def samples(asked: Sequence[tuple[str, Generate]]) -> Asking[tuple[Sample, ...]]:
+    """One sample for each request, given with the name of the question that it puts, in the same order.
+
+    Asked for once more, with the same index and seed and the next attempt: replies that are unparsed or empty,
+    requests that failed, and, with twice the budget, replies that were cut at their token limit. Of greedy
+    requests only the last: the others would come out the same. The last attempt is the one that is kept.
+    """
+    found: dict[int, Sample] = {}
+    open_requests = {place: request for place, (_, request) in enumerate(asked)}
+    while open_requests:
+        replies = yield list(open_requests.values())
+        waiting, open_requests = open_requests, {}
+        for (place, request), reply in zip(waiting.items(), replies, strict=True):
+            sample = found[place] = _read(asked[place][0], request, reply)
+            retried = _RETRIED if request.temperature > 0.0 else _RETRIED_GREEDY
+            if sample.kind in retried and request.attempt + 1 < ATTEMPTS:
+                budget = request.max_tokens * (2 if sample.kind == "length" else 1)
+                open_requests[place] = replace(request, attempt=request.attempt + 1, max_tokens=budget)
+    return tuple(found[place] for place in range(len(asked)))
+
+
+def unread(sample: Sample) -> Missing:
+    """Why a sample that says neither yes nor no gives no judgement."""
+    return Missing(sample.kind, _UNREAD.get(sample.kind) or sample.explanation)
+
+
+def no_reply(reply: Reply) -> Missing:
+    """Why a reply has no usable value. A value of another kind than was asked for is a fault of the backend."""
+    return reply.missing or Missing("wrong_reply", f"the backend replied {type(reply.value).__name__}")
+
+
+def decided(kind: VerdictKind) -> Literal["yes", "no"] | None:
+    """The verdict that a kind stands for: itself for yes and no, None for every other."""
+    return "yes" if kind == "yes" else "no" if kind == "no" else None
+
+
+def _read(question: str, request: Generate, reply: Reply) -> Sample:
+    if isinstance(reply.value, Text):
+        verdict = read_verdict(reply.value.text, reply.value.finish_reason)
+        kind, explanation, finish_reason = verdict.kind, verdict.explanation, reply.value.finish_reason
+    else:
+        reason = no_reply(reply)
+        kind, explanation, finish_reason = _TOLD.get(reason.kind, "failed"), str(reason), ""
+    return Sample(request.sample, request.attempt, decided(kind), kind, explanation, finish_reason, question)

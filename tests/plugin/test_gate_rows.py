@@ -100,7 +100,7 @@ def test_a_location_points_at_the_toml_line(project: pytest.Pytester) -> None:
 def test_a_bare_pytest_collects_no_toml(project: pytest.Pytester) -> None:
     """Without being named the file is nobody's test."""
     project.makepyfile("def test_mine(): assert True")
-    project.runpytest_subprocess().assert_outcomes(passed=1)
+    project.runpytest_inprocess().assert_outcomes(passed=1)
     assert requests(project) == []
 
 

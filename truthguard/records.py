@@ -62,7 +62,7 @@ class ModelSettings:
     dtype: str = "auto"
     revision: str | None = None
     scorer: Literal["auto", "packed", "plain"] = "auto"
-    batch_tokens: int = 1024
+    batch_tokens: int = 512
     chat_template: bool = False
     system_prompt: str | None = None
 

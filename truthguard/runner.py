@@ -233,8 +233,8 @@ def _facts(before: Facts | None, after: Facts | None) -> tuple[Facts | None, flo
     """The facts with the seconds of loading that fell into this run: 0 where the model was loaded before."""
     if after is None:
         return None, 0.0
-    loaded = before is None or before.seconds_load != after.seconds_load
-    seconds_load = after.seconds_load if loaded else 0.0
+    # A backend adds up the seconds of its whole life, and an earlier benchmark may have had some of them.
+    seconds_load = max(0.0, after.seconds_load - (before.seconds_load if before else 0.0))
     return replace(after, seconds_load=seconds_load), seconds_load
 
 

@@ -10,14 +10,13 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
-from truthguard.errors import UsageError, nearest
-from truthguard.records import ModelSettings, Selection
+if TYPE_CHECKING:
+    from truthguard.records import ModelSettings, Selection
 
 Level = Literal["command line", "environment", "ini"]
 OFF = "off"
@@ -49,6 +48,8 @@ def one_of(*names: str) -> Callable[[str], str]:
 
     def parse(value: str) -> str:
         if value not in names:
+            from truthguard.errors import nearest
+
             raise ValueError(f"got {value!r}{nearest(value, names)}")
         return value
 
@@ -65,8 +66,7 @@ def folder_or_off(value: str) -> Path | str:
     return OFF if value.lower() == OFF else folder(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One setting: `--truthguard-NAME`, `TRUTHGUARD_NAME` and the ini value `truthguard_name`."""
 
     name: str
@@ -146,8 +146,7 @@ def _argparse_type(option: Option) -> Callable[[str], Any]:
     return parse
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What was set outside the thresholds file, by level; a name that nobody set is in none of them."""
 
     strong: Mapping[str, Any]
@@ -164,6 +163,8 @@ class Options:
         A model named on the command line or in the environment replaces the file's name together with its
         revision, which belongs to that name.
         """
+        from truthguard.records import ModelSettings
+
         keys = ("device", "dtype", "scorer", "batch_tokens")
         given = {key: value for key, value in file.items() if value is not None}
         if "model" in self.strong:
@@ -182,6 +183,9 @@ class Options:
 
     def selection(self) -> Selection:
         """The first N items or a sample: where both are set, the one that is set nearer to the command line."""
+        from truthguard.errors import UsageError
+        from truthguard.records import Selection
+
         limit, sample = self.get("limit"), self.get("sample")
         if limit is not None and sample is not None:
             order: tuple[Level, ...] = ("command line", "environment", "ini")
@@ -217,6 +221,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
 
 
 def _parsed(option: Option, value: str, place: str) -> Any:
+    from truthguard.errors import UsageError
+
     try:
         return option.parse(value)
     except ValueError as error:
@@ -224,6 +230,8 @@ def _parsed(option: Option, value: str, place: str) -> Any:
 
 
 def _ini(config: pytest.Config, option: Option) -> str | None:
+    from truthguard.errors import UsageError
+
     try:
         value = config.getini(option.dest)
     except (TypeError, ValueError, pytest.UsageError) as error:

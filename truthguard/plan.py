@@ -5,8 +5,9 @@ Everything that can be found wrong before a model loads is found here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from truthguard.benchmarks.prompts import refusal
 from truthguard.benchmarks.registry import default_data, load
 from truthguard.errors import Mistake, UsageError
 from truthguard.records import BenchmarkSettings, ModelSettings, Question, Row, Selection
-from truthguard.thresholds.reading import read
+from truthguard.thresholds.reading import examine
 from truthguard.thresholds.rows import expand
 from truthguard.thresholds.spec import Gate
 
@@ -55,17 +56,34 @@ def make_plan(
 
     Raises UsageError (DataError for data files) with every mistake found.
     """
-    gate = read(path)
-    settings = {table.settings.name: table.settings for table in gate.benchmarks}
+    gate, mistakes = examine(path)
     folder = default_data() if data is None else data
-    questions = {name: load(each, data=folder, base=path.parent) for name, each in settings.items()}
+    questions: dict[str, QuestionSet] = {}
+    for table in gate.benchmarks:
+        try:
+            questions[table.settings.name] = load(table.settings, data=folder, base=path.parent)
+        except UsageError as error:
+            mistakes += error.mistakes
+    gate = replace(gate, benchmarks=tuple(table for table in gate.benchmarks if table.settings.name in questions))
     selected = {name: select(loaded.items, selection) for name, loaded in questions.items()}
-    rows = expand(gate, questions, selected, unavailable)
-    table = _beside(gate.model, path.parent)
-    model = merge_model(table)
+    rows: tuple[Row, ...] = ()
+    try:
+        rows = expand(gate, questions, selected, unavailable)
+    except UsageError as error:
+        mistakes += error.mistakes
+    table_of_model = _beside(gate.model, path.parent)
+    model = merge_model(table_of_model)
     if model is not None:
-        _check_prompts(path, gate, model)
-    return Plan(path, table, model, selection, settings, questions, selected, rows)
+        mistakes += _prompt_mistakes(path, gate, model)
+    if mistakes:
+        raise UsageError(_sorted(path, mistakes))
+    settings = {table.settings.name: table.settings for table in gate.benchmarks}
+    return Plan(path, table_of_model, model, selection, settings, questions, selected, rows)
+
+
+def _sorted(path: Path, mistakes: Sequence[Mistake]) -> list[Mistake]:
+    """Those of the thresholds file by line, then those of data files as they were found."""
+    return sorted(mistakes, key=lambda mistake: (mistake.file != path, (mistake.line or 0) * (mistake.file == path)))
 
 
 def default_plan(
@@ -83,20 +101,17 @@ def default_plan(
     return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, ())
 
 
-def _check_prompts(path: Path, gate: Gate, model: ModelSettings) -> None:
+def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings) -> Iterator[Mistake]:
     """A prompt that the model's settings cannot express is a mistake at the benchmark's line."""
-    mistakes = []
     for table in gate.benchmarks:
         why = refusal(table.settings.prompt, chat_template=model.chat_template, system_prompt=model.system_prompt)
         if why:
-            mistakes.append(Mistake(f"[{table.settings.name}]: {why}", path, table.line))
-    if mistakes:
-        raise UsageError(mistakes)
+            yield Mistake(f"[{table.settings.name}]: {why}", path, table.line)
 
 
 def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     """A relative path of a model lies beside the file that names it, wherever pytest was started."""
     name = model.get("name")
-    if isinstance(name, str) and not Path(name).is_absolute() and (folder / name).exists():
+    if isinstance(name, str) and not Path(name).is_absolute() and os.path.exists(folder / name):
         return {**model, "name": str(folder / name)}
     return model

@@ -125,7 +125,7 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run took, and what was unusual about it."""
+    """What a run took, and what was unusual about it; `data` is what the loader counted, by its own names."""
 
     requests: int = 0
     retries: int = 0
@@ -137,6 +137,7 @@ class Counts:
     truncated: int = 0
     boundary_merges: int = 0
     dropped_choices: int = 0
+    data: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

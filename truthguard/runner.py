@@ -213,7 +213,7 @@ class _Rounds:
     def _failed(self, why: str) -> ModelError:
         return ModelError(
             f"{self.backend.identity().name} failed: {why}."
-            f" {self.tally.requests} of {self.total} requests were answered and kept: the next run in the same"
+            f" {self.tally.requests} of {self.total} requests were answered; a run with the same"
             " cache asks only for the rest"
         )
 
@@ -251,6 +251,7 @@ def _counts(held: Held, questions: QuestionSet) -> Counts:
         truncated=tally.truncated,
         boundary_merges=tally.boundary_merges,
         dropped_choices=questions.counts["dropped_choices"],
+        data={name: n for name, n in questions.counts.items() if n and name != "dropped_choices"},
     )
 
 

@@ -59,3 +59,33 @@ def test_the_fixture_without_a_model_says_where_to_name_one(project: pytest.Pyte
     result = project.runpytest_inprocess("--truthguard-cache", "off")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*no model is named*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ("min=float('nan')", "nan"),
+        ("min=70", "per cent"),
+        ("min=-5", "per cent"),
+        ("min=True", "true"),
+        ("min='0.7'", "0.7"),
+        ("max=0.5, max_unscored=7", "max_unscored"),
+        ("min=0.6, max=0.5", "max"),
+    ],
+)
+def test_a_bar_that_the_file_would_refuse_is_refused(project: pytest.Pytester, arguments: str, hint: str) -> None:
+    """C21: a check in a test is held to the same rules, and the user sees their own line alone."""
+    project.makepyfile(f"def test_it(truthguard): truthguard.check('faq', 'mc1', {arguments})")
+    result = project.runpytest_inprocess(*MODEL)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E *{hint}*"])
+    result.stdout.no_fnmatch_line("*fixture.py:*: in *")
+    assert requests(project) == []
+
+
+def test_a_record_that_nobody_writes_is_said(project: pytest.Pytester) -> None:
+    """--truthguard-json holds the rows of thresholds files: without one it is not silently ignored."""
+    project.makepyfile("def test_it(truthguard): assert truthguard.score('faq', 'mc1') == 0.75")
+    result = project.runpytest_inprocess(*MODEL, "--truthguard-json", "out.json")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*--truthguard-json*no thresholds file*"])

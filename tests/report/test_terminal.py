@@ -96,7 +96,7 @@ def test_quiet_keeps_what_did_not_pass_and_the_count() -> None:
     assert "mc1" not in text
     assert "mc3" in text
     assert "some/model" not in text
-    assert text.endswith("truthguard: 1 passed, 1 errors")
+    assert text.endswith("truthguard: 1 passed, 1 could not be measured")
 
 
 def test_unscored_items_stand_beside_n() -> None:
@@ -144,9 +144,10 @@ def test_a_narrow_terminal_cuts_the_slice_and_nothing_else() -> None:
 def test_a_run_tells_its_model_its_path_and_its_traffic() -> None:
     """What was measured and what it took stands under the table."""
     text = texts(summary_lines([result()], [run()]))
-    assert "truthfulqa 2021-10: 1 questions, some/model (float32, cpu), packed scoring" in text
+    assert "truthfulqa 2021-10: 1 question, some/model (float32, cpu), packed scoring" in text
     assert (
-        "40 requests (0 from the cache), 1,000 prompt and 200 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
+        "40 requests (0 answered before), 1,000 prompt and 200 answer tokens; 3.2 s of scoring, 0.8 s of loading"
+        in text
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from truthguard.benchmarks import own, truthfulqa
@@ -32,8 +33,9 @@ def load(settings: BenchmarkSettings, *, data: Path | None, base: Path) -> Quest
     if settings.name == own.STARTER:
         return own.load_starter(closing_period=settings.closing_period)
     path = base / Path(settings.path or "").expanduser()
-    if not path.is_file():
-        raise DataError([Mistake(f"no such file: the path of [{settings.name}]", path)])
+    if not os.path.isfile(path):
+        what = "a folder, not a file" if os.path.isdir(path) else "no such file"
+        raise DataError([Mistake(f"{what}: the path of [{settings.name}]", path)])
     return own.load(path, settings.name, closing_period=settings.closing_period)
 
 

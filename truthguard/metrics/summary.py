@@ -27,7 +27,7 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
         raise ValueError(f"no items to summarise {metric} over")
     spec = metric_of(metric)
     values, unscored = _split(items, metric, spec)
-    interval = _interval(values, spec, confidence)
+    interval = _interval(values, prompts(items, metric), spec, confidence)
     n_unscored = len(items) - len(values)
     return MetricSummary(
         metric=metric,
@@ -95,12 +95,17 @@ def _split(items: Sequence[ItemScores], metric: str, spec: Metric) -> tuple[list
     return values, dict(kinds)
 
 
-def _interval(values: Sequence[float], spec: Metric, confidence: float) -> Interval | None:
+def prompts(items: Sequence[ItemScores], metric: str) -> list[str]:
+    """The prompt of each scored item, in order: items that share one are one cluster."""
+    return [item.question.strip() for item in items if item.values[metric] is not None]
+
+
+def _interval(values: Sequence[float], clusters: Sequence[str], spec: Metric, confidence: float) -> Interval | None:
     if not values:
         return None
     if spec.scale == "share":
         return wilson(sum(value == 1.0 for value in values), len(values), confidence)
-    return cluster_t(values, range(len(values)), confidence)
+    return cluster_t(values, clusters, confidence)
 
 
 def _chance(items: Sequence[ItemScores], spec: Metric) -> float | None:

@@ -63,6 +63,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         check_model(session)
 
 
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    from truthguard.plugin.state import STATE
+
+    if config.getoption("truthguard_json") and not config.stash[STATE].file_named:
+        terminalreporter.write_line(
+            "truthguard: --truthguard-json was not written: it holds the rows of a thresholds file, and no thresholds"
+            " file was named",
+            yellow=True,
+        )
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     from truthguard.plugin.state import STATE
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,18 @@ if TYPE_CHECKING:
 
 
 def named_files(config: pytest.Config) -> list[Path]:
-    """The TOML files that were named on the command line or in testpaths: nothing else is ever collected."""
+    """The TOML files that were named on the command line or in testpaths: nothing else is ever collected.
+
+    A link stays what it is: relative paths in the file start from where the user sees it.
+    """
     here = config.invocation_params.dir
     paths = (here / arg.partition("::")[0] for arg in map(str, config.args))
-    return list(dict.fromkeys(path.resolve() for path in paths if path.suffix == ".toml" and path.is_file()))
+    return list(dict.fromkeys(_as_pytest(path) for path in paths if path.suffix == ".toml" and os.path.isfile(path)))
+
+
+def _as_pytest(path: Path) -> Path:
+    """The path as a collector has it: absolute, with links left in place."""
+    return Path(os.path.abspath(path))
 
 
 def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
@@ -28,16 +37,19 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
     from truthguard.plugin.results import Results
 
     state = config.stash[STATE]
+    state.file_named = True
     problems = []
     for path in paths:
         try:
-            state.prepare(path)
+            if not state.prepare(path).rows:
+                problems.append(f"{path}: no row: expected at least one table [BENCHMARK.METRIC], as in [starter.mc1]")
         except UsageError as error:
             problems.append(str(error))
-    problems += _outputs(state)
-    if not problems and config.pluginmanager.hasplugin("dsession") and not config.option.collectonly:
+    if not problems:
+        problems += _outputs(state)
+    if not problems and config.pluginmanager.hasplugin("dsession") and _takes_all(config):
         # Under xdist this process collects nothing: what its workers would say of the model must be said here.
-        problems += _models(list(state.plans.values()))
+        problems += _models(state, list(state.plans.values()))
     if problems:
         raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     config.pluginmanager.register(Results(state), "truthguard-results")
@@ -47,26 +59,50 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
         config.pluginmanager.register(Watcher(config, state.folder), "truthguard-watcher")
 
 
-def _outputs(state: State) -> list[str]:
-    """An output that cannot be written is found before the work, not after it."""
+def _takes_all(config: pytest.Config) -> bool:
+    """Whether every row will run: a selection may leave none that needs a model."""
+    option = config.option
+    narrowed = (option.keyword, option.markexpr, option.deselect, getattr(option, "lf", False))
+    return not option.collectonly and not any(narrowed)
+
+
+def _outputs(state: State) -> Iterator[str]:
+    """What would be written where it cannot be: found before the work, not after it."""
+    record = state.options.get("json")
+    if record is not None:
+        flag = f"--truthguard-json {record}"
+        if os.path.isdir(record):
+            yield f"{flag}: this is a folder; name a file"
+        elif os.path.exists(record) and not os.path.isfile(record):
+            yield f"{flag}: this is no regular file; name one, or a new one"
+        elif not os.path.isdir(record.parent):
+            yield f"{flag}: the folder {record.parent} does not exist"
+        elif not os.access(record if os.path.exists(record) else record.parent, os.W_OK):
+            yield f"{flag}: no permission to write there"
+        elif any(os.path.exists(record) and os.path.samefile(record, path) for path in state.plans):
+            yield f"{flag}: this is the thresholds file itself; name another file"
+    cache = state.cache_folder()
+    if cache is not None and (problem := _unusable_folder(cache)):
+        yield f"--truthguard-cache {cache}: {problem}; name another folder, or keep no answers: --truthguard-cache off"
+
+
+def _unusable_folder(folder: Path) -> str | None:
+    if os.path.exists(folder):
+        if not os.path.isdir(folder):
+            return "this is no folder"
+        return None if os.access(folder, os.W_OK | os.X_OK) else "no permission to write there"
     try:
-        path = state.options.get("json")
-    except UsageError:
-        return []  # said already, by the first file that was read
-    if path is None:
-        return []
-    if path.is_dir():
-        return [f"--truthguard-json {path}: this is a folder; name a file"]
-    if not path.absolute().parent.is_dir():
-        return [f"--truthguard-json {path}: the folder {path.absolute().parent} does not exist"]
-    return []
+        folder.mkdir(parents=True)
+    except OSError as error:
+        return f"it cannot be made ({error.strerror})"
+    return None
 
 
 def collect(path: Path, parent: pytest.Collector) -> ThresholdsFile | None:
     """The collector of a file that was prepared; None for any other TOML file."""
     from truthguard.plugin.items import ThresholdsFile
 
-    plan = parent.config.stash[STATE].plans.get(path.resolve())
+    plan = parent.config.stash[STATE].plans.get(_as_pytest(path))
     if plan is None:
         return None
     file: ThresholdsFile = ThresholdsFile.from_parent(parent, path=path)
@@ -81,21 +117,26 @@ def check_model(session: pytest.Session) -> None:
     from truthguard.plugin.items import GateRow
 
     plans = {id(item.plan): item.plan for item in session.items if isinstance(item, GateRow)}
-    if problems := _models(list(plans.values())):
+    if problems := _models(session.config.stash[STATE], list(plans.values())):
         raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _models(plans: Sequence[Plan]) -> list[str]:
+def _models(state: State, plans: Sequence[Plan]) -> list[str]:
     """What keeps each plan's model from being asked, as far as it can be seen without loading it."""
-    from truthguard.backends.loading import missing_extra
+    from truthguard.backends.loading import device_class, missing_extra
+    from truthguard.backends.sources import find_source
     from truthguard.plugin.measuring import NO_MODEL
 
     problems = []
     for plan in plans:
         try:
-            problem = NO_MODEL if plan.model is None else missing_extra(plan.model)
+            if plan.model is None:
+                raise UsageError(NO_MODEL)
+            find_source(plan.model, allow_scripted=state.allow_scripted)
+            if problem := missing_extra(plan.model):
+                raise UsageError(problem)
+            if plan.model.device != "auto":
+                device_class(plan.model.device)
         except UsageError as error:
-            problem = str(error)
-        if problem:
-            problems.append(f"{plan.path}: {problem}")
+            problems.append(f"{plan.path}: {error}")
     return problems

@@ -83,3 +83,8 @@ class Measurement:
         if self._open:
             self._open[1].close()
             self._open = None
+
+    def end(self) -> None:
+        """Close what the session had open."""
+        self.close()
+        self.answers.close()

@@ -57,8 +57,8 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def folder(value: str) -> Path:
-    """A path, `~` expanded."""
-    return Path(text(value)).expanduser()
+    """A path, `~` expanded and made absolute at once: a test may change the working directory."""
+    return Path(text(value)).expanduser().absolute()
 
 
 def folder_or_off(value: str) -> Path | str:
@@ -204,19 +204,27 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
 
     Raises UsageError for a value of the wrong form, naming the place where it was written.
     """
+    from truthguard.errors import Mistake, UsageError
+
     strong: dict[str, Any] = {}
     weak: dict[str, Any] = {}
     levels: dict[str, Level] = {}
+    mistakes: list[Mistake] = []
     for option in OPTIONS:
         value = config.getoption(option.dest)
-        if value is not None:
-            strong[option.name], levels[option.name] = value, "command line"
-        elif environ.get(option.variable):
-            strong[option.name] = _parsed(option, environ[option.variable], option.variable)
-            levels[option.name] = "environment"
-        elif option.ini and (written := _ini(config, option)) is not None:
-            weak[option.name] = _parsed(option, written, f"ini value {option.dest}")
-            levels[option.name] = "ini"
+        try:
+            if value is not None:
+                strong[option.name], levels[option.name] = value, "command line"
+            elif environ.get(option.variable):
+                strong[option.name] = _parsed(option, environ[option.variable], option.variable)
+                levels[option.name] = "environment"
+            elif option.ini and (written := _ini(config, option)) is not None:
+                weak[option.name] = _parsed(option, written, f"ini value {option.dest}")
+                levels[option.name] = "ini"
+        except UsageError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise UsageError(mistakes)
     return Options(strong, weak, levels)
 
 
@@ -236,4 +244,10 @@ def _ini(config: pytest.Config, option: Option) -> str | None:
         value = config.getini(option.dest)
     except (TypeError, ValueError, pytest.UsageError) as error:
         raise UsageError(f"ini value {option.dest}: {error}") from None
-    return None if value is None or value == "" else str(value)
+    if value is None or value == "":
+        return None
+    written = str(value)
+    if option.parse in (folder, folder_or_off) and written.lower() != OFF and config.inipath is not None:
+        # As pytest reads its own: a relative path of the ini file starts from the file.
+        return str(config.inipath.parent / Path(written).expanduser())
+    return written

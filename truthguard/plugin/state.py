@@ -33,6 +33,7 @@ class State:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.plans: dict[Path, Plan] = {}
+        self.file_named = False  # the fixture alone may have plans, too
         self.results: dict[str, tuple[RowResult, str | None]] = {}
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
@@ -58,10 +59,13 @@ class State:
             from truthguard.plugin.measuring import Measurement
 
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            self._measurement = Measurement(
-                self.folder, self.cache_folder(), allow_scripted="model" in self.options.strong
-            )
+            self._measurement = Measurement(self.folder, self.cache_folder(), allow_scripted=self.allow_scripted)
         return self._measurement
+
+    @property
+    def allow_scripted(self) -> bool:
+        """Code to run may be named by a person (command line, environment), never by a file."""
+        return "model" in self.options.strong
 
     def cache_folder(self) -> Path | None:
         """Where answers are kept; None when the cache is off."""
@@ -147,6 +151,6 @@ class State:
     def close(self) -> None:
         """Free the model; the session's folder goes with the process that named it."""
         if self._measurement is not None:
-            self._measurement.close()
+            self._measurement.end()
         if not self.is_worker and self.folder.is_dir():
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -21,7 +21,7 @@ COLOURS: dict[Verdict, str] = {
 WORDS: dict[Verdict, str] = {
     "pass": "passed",
     "fail": "failed",
-    "error": "errors",
+    "error": "could not be measured",
     "not_gated": "not gated",
     "waived": "waived",
 }
@@ -37,6 +37,17 @@ HEADINGS = (
     "verdict",
     "chance",
 )
+# What a loader counts (benchmarks.base.QuestionSet.counts), for a reader.
+DATA_WORDS = {
+    "repeated_choices": "repeated choices dropped by the loader",
+    "repeated_ids": "repeated questions told apart by -2, -3",
+    "overlapping_choices": "answers listed as true and as false",
+    "added_answers": "best answers that their own list lacked",
+    "unpublished_file": "data files that are not byte for byte a published one",
+    "differing_best": "best answers that differ between the two data files",
+    "differing_best_incorrect": "best incorrect answers that differ between the two data files",
+    "unmatched_rows": "rows that one data file has and the other lacks",
+}
 NUMERIC = frozenset(["score", "n", "margin", "chance"])
 
 
@@ -88,7 +99,7 @@ def _fold(results: Sequence[RowResult], verbose: int) -> tuple[list[RowResult], 
     shown: list[RowResult] = []
     passing: dict[tuple[str, str, str], list[RowResult]] = {}
     for result in results:
-        kind = "items" if result.row.item else "categories" if result.row.category else ""
+        kind = "item" if result.row.item else "category" if result.row.category else ""
         if result.verdict == "pass" and kind:
             passing.setdefault((result.row.benchmark, result.row.metric, kind), []).append(result)
         elif verbose == 0 or result.verdict != "pass":
@@ -97,7 +108,9 @@ def _fold(results: Sequence[RowResult], verbose: int) -> tuple[list[RowResult], 
     for (benchmark, metric, kind), group in passing.items() if verbose == 0 else ():
         least = min(group, key=lambda result: margin(result) or 0.0)
         nearest = f", the nearest: {visible(slice_name(least))} at {_signed(margin(least))}"
-        folded.append(f"{benchmark} {printed_name(metric)}: {len(group)} {kind} passed{nearest} (-v lists them)")
+        folded.append(
+            f"{benchmark} {printed_name(metric)}: {counted(len(group), kind)} passed{nearest} (-v lists them)"
+        )
     return shown, folded
 
 
@@ -163,6 +176,17 @@ def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.4f}"
 
 
+def counted(number: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "category"), counted(2, "category"), counted(3, "item")
+    ('1 category', '2 categories', '3 items')
+    """
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what[:-1]}ies" if what.endswith("y") else f"{number} {what}s"
+
+
 def _reason(result: RowResult) -> list[str]:
     """Failed rows and errors have their text above the table; what else needs a word has it here."""
     if result.reason and result.verdict in ("not_gated", "waived", "pass"):
@@ -175,8 +199,8 @@ def run_lines(run: Run) -> list[str]:
     counts = run.counts
     model = f"{visible(run.model.name, 200)} ({run.model.dtype}, {run.model.device})"
     version = f" {run.version}" if run.version else ""
-    lines = [f"{run.benchmark}{version}: {len(run.items)} questions, {model}, {_scoring(run)}"]
-    traffic = f"{counts.requests} requests ({counts.cached} from the cache), {counts.prompt_tokens:,} prompt and"
+    lines = [f"{run.benchmark}{version}: {counted(len(run.items), 'question')}, {model}, {_scoring(run)}"]
+    traffic = f"{counts.requests} requests ({counts.cached} answered before), {counts.prompt_tokens:,} prompt and"
     traffic += f" {counts.completion_tokens:,} answer tokens; {run.seconds:.1f} s of scoring"
     if run.seconds_load:
         traffic += f", {run.seconds_load:.1f} s of loading"
@@ -206,6 +230,7 @@ def _oddities(run: Run) -> Iterable[str]:
         "retries": counts.retries,
     }
     noted = [f"{number} {what}" for what, number in words.items() if number]
+    noted += [f"{number} {DATA_WORDS.get(name, name)}" for name, number in counts.data.items() if number]
     if noted:
         yield "; ".join(noted)
     bias = [value for item in run.items if (value := item.values.get(LETTER_BIAS)) is not None]

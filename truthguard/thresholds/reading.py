@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import ValidationError
+
 from truthguard.catalogue import (
     BENCHMARKS,
     DEFAULT_VERSION,
@@ -23,14 +25,14 @@ from truthguard.catalogue import (
     METRICS,
     NORMALIZATIONS,
 )
-from truthguard.errors import UsageError
+from truthguard.errors import Mistake, UsageError
 from truthguard.records import BenchmarkSettings
 from truthguard.thresholds.checking import MAX_HINTS, Checker
 from truthguard.thresholds.document import load
 from truthguard.thresholds.rowtable import NORMALIZED, row_of
-from truthguard.thresholds.schema import Around, BenchmarkKeys, ModelTable, RowKeys
+from truthguard.thresholds.schema import Around, BenchmarkKeys, LimitKeys, ModelTable, RowKeys
 from truthguard.thresholds.spec import BenchmarkTable, Gate, RowSpec
-from truthguard.thresholds.wording import header, quoted, shown
+from truthguard.thresholds.wording import header, problem, quoted, shown
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
 _MEASURES = ", ".join(METRICS)
@@ -41,6 +43,18 @@ def read(path: Path) -> Gate:
     """The gate that the TOML file at `path` describes. Loads neither data nor model.
 
     Raises UsageError with all mistakes of the file in the order of their lines.
+    """
+    gate, mistakes = examine(path)
+    if mistakes:
+        raise UsageError(mistakes)
+    return gate
+
+
+def examine(path: Path) -> tuple[Gate, list[Mistake]]:
+    """What can be understood of the file, and all that is wrong in it, in the order of the lines.
+
+    Tables and rows that are wrong are left out of the gate: what is right can still be held against the data,
+    so that a person is told everything at once. Raises UsageError for a file that is no TOML at all.
     """
     data, lines = load(path)
     checker = Checker(path, lines)
@@ -59,9 +73,22 @@ def read(path: Path) -> Gate:
             )
         else:
             tables.append(_benchmark(checker, name, value))
-    if checker.mistakes:
-        raise UsageError(sorted(checker.mistakes, key=lambda mistake: mistake.line or 0))
-    return Gate(path, MappingProxyType(dict(model)), tuple(table for table in tables if table is not None))
+    gate = Gate(path, MappingProxyType(dict(model)), tuple(table for table in tables if table is not None))
+    return gate, sorted(checker.mistakes, key=lambda mistake: mistake.line or 0)
+
+
+def check_limits(metric: str, **limits: object) -> None:
+    """Hold numbers that a test gives to what the file would refuse; None stands for a key that is not given.
+
+    Raises UsageError with all of them: NaN, a boolean or a text for a number, a bar outside the metric's range.
+    """
+    given = {name: value for name, value in limits.items() if value is not None}
+    try:
+        LimitKeys.model_validate(given, context=Around(metric=METRICS[metric]))
+    except ValidationError as error:
+        wrong = [(str(each["loc"][0]), each) for each in error.errors(include_url=False)]
+        mistakes = [Mistake(f"{name} = {shown(each['input'])}: {problem(each)}") for name, each in wrong]
+        raise UsageError(mistakes) from None
 
 
 def _stray(checker: Checker, name: str, value: object) -> None:
@@ -82,7 +109,7 @@ def _model(checker: Checker, raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> BenchmarkTable | None:
-    """One benchmark's table; None when its name or anything of its own keys is wrong."""
+    """One benchmark's table with the rows that are right; None when its name or anything of its own is wrong."""
     before = len(checker.mistakes)
     benchmark: str | None = name
     if name in LATER_BENCHMARKS:
@@ -106,9 +133,10 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
     own, tables = _split(checker, name, raw)
     around = Around(benchmark)
     keys = checker.table(BenchmarkKeys, own, (name,), around)
+    usable = len(checker.mistakes) == before
     rows = [row_of(checker, (name, metric), value) for metric, value in tables.items()]
     _check_normalization(checker, name, keys, tables)
-    if keys is None or len(checker.mistakes) > before:
+    if keys is None or not usable:
         return None
     settings = {"version": DEFAULT_VERSION.get(name), **keys.model_dump(exclude_unset=True)}
     found: tuple[RowSpec, ...] = tuple(row for row in rows if row is not None)

@@ -72,3 +72,45 @@ def test_a_default_plan_has_one_benchmark_and_no_rows(tmp_path: Path) -> None:
     plan = default_plan(tmp_path, BenchmarkSettings("starter"), ModelSettings("m"))
     assert plan.rows == ()
     assert len(plan.questions["starter"].items) > 80
+
+
+def lines_of(thresholds: Path, text: str) -> list[tuple[int | None, str]]:
+    thresholds.write_text(GATE + text, encoding="utf-8")
+    with pytest.raises(UsageError) as error:
+        make_plan(thresholds)
+    return [(mistake.line, mistake.message) for mistake in error.value.mistakes]
+
+
+def test_a_wrong_judge_brings_no_mistakes_of_rows_with_it(thresholds: Path) -> None:
+    """What its model is cannot be known while [judge] is wrong; what is wrong elsewhere is told with it."""
+    found = lines_of(
+        thresholds,
+        '[judge]\nmodel = "m"\nsampels = 2\n[faq.correctness]\nmin = 0.5\n[faq.mc3.categories.Beeta]\nmin = 0.1\n',
+    )
+    assert len(found) == 2
+    assert "sampels" in found[0][1]
+    assert "Beeta" in found[1][1]
+
+
+def test_a_wrong_model_brings_no_mistakes_of_prompts_with_it(thresholds: Path) -> None:
+    """Whether the system prompt goes through a chat template cannot be known while [model] is wrong."""
+    found = lines_of(thresholds, '[model]\nname = "m"\nsystem_prompt = "Be brief."\nchat_templat = true\n')
+    assert ["chat_templat" in message for _, message in found] == [True]
+
+
+def test_a_judge_that_is_named_needs_no_hint_how_to_name_one(thresholds: Path) -> None:
+    """Each reason has its own way out: another kind, or no chat template."""
+    logprob = '[judge]\nkind = "logprob"\nmodel = "m"\nchat_template = true\n[faq.truthful]\nmin = 0.5\n'
+    ((_, message),) = lines_of(thresholds, logprob)
+    assert message.endswith("leave chat_template out of [judge]")
+    similarity = '[judge]\nkind = "similarity"\nmodel = "m"\n[injection.tone]\nmax = 0.1\n'
+    ((_, message),) = lines_of(thresholds, similarity)
+    assert message.endswith('set kind = "rubric" or "logprob" in [judge]')
+
+
+def test_keys_that_only_questions_have_are_told_once(thresholds: Path) -> None:
+    """What the file's rules refuse the loader need not refuse again."""
+    (thresholds.parent / "said.jsonl").write_text('{"prompt": "Say it.", "response": "It."}\n', encoding="utf-8")
+    keys = 'prompt = "qa"\nclosing_period = true\nnormalization = "per_token"\n'
+    found = lines_of(thresholds, f'[said]\nkind = "correctness"\npath = "said.jsonl"\n{keys}[judge]\nmodel = "m"\n')
+    assert [message.split()[1] for _, message in found] == ["prompt", "closing_period", "normalization"]

@@ -185,7 +185,7 @@ def test_a_failure_says_how_far_it_got(error: Exception, words: str) -> None:
     """A backend that fails in the middle is named, with its words and the share that was answered."""
     with pytest.raises(ModelError) as failed:
         hold([asking("a", [requests(5)], [])], FakeBackend(fail_at(3, error)))
-    assert str(failed.value).startswith(f"fake failed: {words}. 3 of 5 requests were answered and kept")
+    assert str(failed.value).startswith(f"fake failed: {words}. 3 of 5 requests were answered;")
     assert failed.value.__cause__ is error
 
 

@@ -5,7 +5,8 @@ Everything that can be found wrong before a model loads is found here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from truthguard.records import (
     Row,
     Selection,
 )
-from truthguard.thresholds.reading import read
+from truthguard.thresholds.reading import examine
 from truthguard.thresholds.rows import expand
 from truthguard.thresholds.spec import Gate, JudgeSpec
 
@@ -96,19 +97,35 @@ def make_plan(
 
     Raises UsageError (DataError for data files) with every mistake found.
     """
-    gate = read(path)
-    settings = {table.settings.name: table.settings for table in gate.benchmarks}
+    gate, mistakes = examine(path)
     folder = default_data() if data is None else data
-    questions = {name: load(each, data=folder, base=path.parent) for name, each in settings.items()}
+    questions: dict[str, QuestionSet] = {}
+    for table in gate.benchmarks:
+        try:
+            questions[table.settings.name] = load(table.settings, data=folder, base=path.parent)
+        except UsageError as error:
+            mistakes += error.mistakes
+    gate = replace(gate, benchmarks=tuple(table for table in gate.benchmarks if table.settings.name in questions))
     selected = {name: select(loaded.items, selection) for name, loaded in questions.items()}
-    rows = expand(gate, questions, selected, unavailable)
-    table = _beside(gate.model, path.parent)
+    rows: tuple[Row, ...] = ()
+    try:
+        rows = expand(gate, questions, selected, unavailable)
+    except UsageError as error:
+        mistakes += error.mistakes
+    table_of_model = _beside(gate.model, path.parent)
     spec = replace(gate.judge, model=_beside(gate.judge.model, path.parent))
-    model, judge = merge_model(table), merge_judge(spec, table)
-    mistakes = [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge)]
+    model, judge = merge_model(table_of_model), merge_judge(spec, table_of_model)
+    mistakes += [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge)]
     if mistakes:
-        raise UsageError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
-    return Plan(path, table, model, selection, settings, questions, selected, _with_judges(rows, judge), spec, judge)
+        raise UsageError(_sorted(path, mistakes))
+    settings = {table.settings.name: table.settings for table in gate.benchmarks}
+    rows = _with_judges(rows, judge)
+    return Plan(path, table_of_model, model, selection, settings, questions, selected, rows, spec, judge)
+
+
+def _sorted(path: Path, mistakes: Sequence[Mistake]) -> list[Mistake]:
+    """Those of the thresholds file by line, then those of data files as they were found."""
+    return sorted(mistakes, key=lambda mistake: (mistake.file != path, (mistake.line or 0) * (mistake.file == path)))
 
 
 def default_plan(
@@ -136,8 +153,10 @@ def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings) -> tuple[Row, ...]
 
 def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings | None) -> Iterator[Mistake]:
     """A prompt that the model's settings cannot express is a mistake at the benchmark's line."""
+    if model is None or "model" in gate.unread:
+        return
     for table in gate.benchmarks:
-        if model is None or BENCHMARKS.get(table.settings.name) == "injection":
+        if BENCHMARKS.get(table.settings.name) == "injection":
             continue
         why = refusal(table.settings.prompt, chat_template=model.chat_template, system_prompt=model.system_prompt)
         if why:
@@ -146,6 +165,8 @@ def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings | None) -> Ite
 
 def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mistake]:
     """A judge that cannot decide what the rows want, or that lacks what its own kind needs."""
+    if "judge" in gate.unread:
+        return
     elsewhere = "" if judge.model else " (--truthguard-judge SPEC and TRUTHGUARD_JUDGE name one, too)"
     if judge.kind != "similarity" and judge.model is None:
         lacking = f"kind = {judge.kind!r} asks a model, and none is named: give it a model"
@@ -163,6 +184,6 @@ def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mi
 def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     """A relative path of a model lies beside the file that names it, wherever pytest was started."""
     name = model.get("name")
-    if isinstance(name, str) and not Path(name).is_absolute() and (folder / name).exists():
+    if isinstance(name, str) and not Path(name).is_absolute() and os.path.exists(folder / name):
         return {**model, "name": str(folder / name)}
     return model

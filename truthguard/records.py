@@ -99,7 +99,7 @@ class ModelSettings:
     dtype: str = "auto"
     revision: str | None = None
     scorer: Literal["auto", "packed", "plain"] = "auto"
-    batch_tokens: int = 1024
+    batch_tokens: int = 512
     chat_template: bool = False
     system_prompt: str | None = None
     api_key_env: str | None = None
@@ -202,7 +202,7 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run took, and what was unusual about it."""
+    """What a run took, and what was unusual about it; `data` is what the loader counted, by its own names."""
 
     requests: int = 0
     retries: int = 0
@@ -214,6 +214,7 @@ class Counts:
     truncated: int = 0
     boundary_merges: int = 0
     dropped_choices: int = 0
+    data: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

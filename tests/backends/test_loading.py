@@ -92,7 +92,7 @@ def test_each_form_of_a_name_is_told_apart(folder: Path, package: Path) -> None:
         ("package:carries_a_model//etc/passwd", "lies outside the package's folder"),
         ("package:carries_a_model/link.gguf", "lies outside the package's folder"),
         ("scripted:some_handlers", "expected scripted:MODULE:NAME"),
-        ("scripted:some_handlers:silent", "on the command line only"),
+        ("scripted:some_handlers:silent", "only --truthguard-model or TRUTHGUARD_MODEL"),
     ],
 )
 def test_a_name_of_no_known_form_says_what_is_expected(name: str, message: str, package: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_scripted_model_has_no_digest_and_answers_by_its_handler() -> None:
     assert (identify(spec).kind, identify(spec).digest) == ("scripted", None)
     (reply,) = open_backend(spec, allow_scripted=True).answer([Score("a", ("b",))])
     assert reply.missing == Missing("silent", "says nothing")
-    with pytest.raises(UsageError, match="on the command line only"):
+    with pytest.raises(UsageError, match="only --truthguard-model or TRUTHGUARD_MODEL"):
         open_backend(spec)
 
 

@@ -26,6 +26,9 @@ from truthguard.metrics.statistics import (
 INVALID_CONFIDENCES = [0.0, 1.0, -0.5, 95.0, math.nan]
 
 
+UNIT = Interval(0.0, 1.0)
+
+
 class TestMean:
     def test_right_answers(self) -> None:
         """C20 a: 1265 of 1816 right is 0.69658590, unrounded and below 0.70."""
@@ -125,7 +128,9 @@ class TestClusterT:
         """One item a cluster: interval and p of scipy's one-sample t test."""
         for alternative in ("less", "greater"):
             expected = stats.ttest_1samp(self.VALUES, 0.6, alternative=alternative)
-            assert cluster_t_p(self.VALUES, range(5), 0.6, alternative) == pytest.approx(expected.pvalue, rel=1e-12)
+            assert cluster_t_p(self.VALUES, range(5), 0.6, alternative, UNIT) == pytest.approx(
+                expected.pvalue, rel=1e-12
+            )
         plain = stats.ttest_1samp(self.VALUES, 0.6).confidence_interval(0.9)
         interval = cluster_t(self.VALUES, range(5), 0.9)
         assert interval is not None
@@ -147,7 +152,7 @@ class TestClusterT:
     def test_one_cluster(self) -> None:
         """One cluster has no spread to learn from: no interval and no test."""
         assert cluster_t([0.2, 0.4], ["a", "a"], 0.95) is None
-        assert cluster_t_p([0.2, 0.4], ["a", "a"], 0.3, "less") is None
+        assert cluster_t_p([0.2, 0.4], ["a", "a"], 0.3, "less", UNIT) is None
 
     def test_two_clusters(self) -> None:
         """Two clusters are enough, with one degree of freedom."""
@@ -173,15 +178,37 @@ class TestClusterT:
         """Clusters that agree leave no spread: the interval is the mean, p is 0, 1 or one half by side."""
         centre = mean(values)
         assert cluster_t(values, clusters, 0.95) == Interval(centre, centre)
-        for bar, less, greater in ((centre + 1e-6, 0.0, 1.0), (centre - 1e-6, 1.0, 0.0), (centre, 0.5, 0.5)):
-            assert cluster_t_p(values, clusters, bar, "less") == less
-            assert cluster_t_p(values, clusters, bar, "greater") == greater
+
+    @pytest.mark.parametrize(
+        ("value", "bar", "alternative", "expected"),
+        [
+            (0.0, 0.3, "less", 0.7**4),
+            (0.2, 0.3, "less", (0.7 / 0.8) ** 4),
+            (1.0, 0.9, "greater", 0.9**4),
+            (0.5, 0.3, "greater", (0.3 / 0.5) ** 4),
+            (0.3, 0.2, "less", 1.0),
+            (0.3, 0.4, "greater", 1.0),
+            (0.3, 0.3, "less", 1.0),
+            (0.0, 1.0, "less", 0.0),
+        ],
+    )
+    def test_p_without_spread(self, value: float, bar: float, alternative: Alternative, expected: float) -> None:
+        """Equal clusters prove no more than Markov's bound over them, and nothing for the side they lie on."""
+        p = cluster_t_p([value] * 8, list("aabbccdd"), bar, alternative, UNIT)
+        assert p == pytest.approx(expected, rel=1e-12)
+
+    def test_two_equal_values_prove_nothing(self) -> None:
+        """What t would call p = 0 is an accident of two values."""
+        p = cluster_t_p([0.1714, 0.1714], "ab", 0.3, "less", UNIT)
+        assert p is not None
+        assert p > 0.5
 
     def test_the_rounding_of_a_bar_decides_nothing(self) -> None:
         """Without spread a bar within 1e-9 of the mean is on it."""
-        assert cluster_t_p([0.3, 0.3], "ab", 0.3 + 0.9e-9, "less") == 0.5
-        assert cluster_t_p([0.3, 0.3], "ab", 0.3 + 1.1e-9, "less") == 0.0
-        assert cluster_t_p([0.0, 0.0], "ab", 1e-9, "less") == 0.5
+        assert cluster_t_p([0.3, 0.3], "ab", 0.3 + 0.9e-9, "less", UNIT) == 1.0
+        p = cluster_t_p([0.3, 0.3], "ab", 0.3 + 1.1e-9, "less", UNIT)
+        assert p is not None
+        assert 0.99 < p < 1.0
 
     def test_all_zero(self) -> None:
         """Values that are all 0 have no spread either."""
@@ -198,7 +225,7 @@ class TestClusterT:
         with pytest.raises(ValueError, match="3 values need as many cluster labels, got 2"):
             cluster_t([0.1, 0.2, 0.3], ["a", "b"], 0.95)
         with pytest.raises(ValueError, match="3 values need as many cluster labels, got 2"):
-            cluster_t_p([0.1, 0.2, 0.3], ["a", "b"], 0.5, "less")
+            cluster_t_p([0.1, 0.2, 0.3], ["a", "b"], 0.5, "less", UNIT)
 
     def test_no_values(self) -> None:
         """No values have no interval: an error."""
@@ -215,12 +242,12 @@ class TestClusterT:
     def test_bar(self, bar: float) -> None:
         """A bar that is not finite is refused: nothing compares with NaN."""
         with pytest.raises(ValueError, match="finite"):
-            cluster_t_p([0.1, 0.2], "ab", bar, "less")
+            cluster_t_p([0.1, 0.2], "ab", bar, "less", UNIT)
 
     @pytest.mark.parametrize(("alternative", "small"), [("less", True), ("greater", False)])
     def test_the_side(self, alternative: Alternative, small: bool) -> None:
         """A mean far below the bar has a small p for "less" and a large one for "greater"."""
-        p = cluster_t_p([0.1, 0.11, 0.12], range(3), 0.9, alternative)
+        p = cluster_t_p([0.1, 0.11, 0.12], range(3), 0.9, alternative, UNIT)
         assert p is not None
         assert (p < 0.01) is small
         assert (p > 0.99) is not small

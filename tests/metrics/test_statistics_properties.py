@@ -8,12 +8,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from truthguard.metrics.statistics import bootstrap, cluster_t, cluster_t_p, mean, row_generator, wilson, wilson_p
+from truthguard.metrics.statistics import (
+    Interval,
+    bootstrap,
+    cluster_t,
+    cluster_t_p,
+    mean,
+    row_generator,
+    wilson,
+    wilson_p,
+)
 
 confidences = st.floats(0.01, 0.9999)
 unit = st.floats(-1.0, 1.0)
 shares = st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 clustered = st.lists(st.tuples(unit, st.integers(0, 4)), min_size=2, max_size=30)
+
+UNIT = Interval(0.0, 1.0)
 
 
 @given(shares, confidences)
@@ -81,7 +92,7 @@ def test_singleton_clusters_equal_scipy(values: list[float], confidence: float, 
     interval = cluster_t(values, range(len(values)), confidence)
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=1e-8, abs=1e-9)
-    assert cluster_t_p(values, range(len(values)), bar, "less") == pytest.approx(test.pvalue, rel=1e-6, abs=1e-12)
+    assert cluster_t_p(values, range(len(values)), bar, "less", UNIT) == pytest.approx(test.pvalue, rel=1e-6, abs=1e-12)
 
 
 @given(clustered, st.integers(2, 4), confidences)
@@ -104,8 +115,8 @@ def test_cluster_t_p_inverts_the_interval(rows: list[tuple[float, int]], confide
     assume(interval is not None and interval.high - interval.low > 1e-6)
     assert interval is not None
     half_alpha = pytest.approx((1.0 - confidence) / 2.0, rel=1e-5)
-    assert cluster_t_p(values, clusters, interval.low, "greater") == half_alpha
-    assert cluster_t_p(values, clusters, interval.high, "less") == half_alpha
+    assert cluster_t_p(values, clusters, interval.low, "greater", UNIT) == half_alpha
+    assert cluster_t_p(values, clusters, interval.high, "less", UNIT) == half_alpha
 
 
 @given(clustered, confidences, st.booleans())

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -94,10 +95,14 @@ class TestSummarise:
         assert expected is not None
         assert (summary.low, summary.high) == (expected.low, expected.high)
 
-    def test_questions_with_one_id_are_not_one_cluster(self) -> None:
-        """Clusters are the questions themselves, whatever they are called."""
-        rows = [item("same", 0.2, "mc3"), item("same", 0.8, "mc3")]
-        assert summarise(rows, "mc3", 0.95).low is not None
+    def test_items_that_share_a_prompt_are_one_cluster(self) -> None:
+        """Asking one question six times is one question's worth of evidence, whatever the ids."""
+        once = [item("a", 0.2, "mc3"), item("b", 0.8, "mc3")]
+        thrice = [replace(each, id=f"{each.id}{i}") for i in range(3) for each in once]
+        alone, repeated = (summarise(rows, "mc3", 0.95) for rows in (once, thrice))
+        assert repeated.n == 6
+        assert (repeated.low, repeated.high) == pytest.approx((alone.low, alone.high))
+        assert summarise([item("same", 0.2, "mc3"), item("same", 0.8, "mc3")], "mc3", 0.95).low is None
 
     def test_one_scored_item(self) -> None:
         """One item has a mean; a share has an interval too, a t interval needs two."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import scipy.stats  # noqa: F401 - pytester forgets what a run imported, and numpy must not be imported twice
 
 QUESTIONS = [
     {
@@ -88,12 +89,20 @@ def gate(project: pytest.Pytester, text: str, name: str = "thresholds.toml") -> 
     (project.path / name).write_text(header + text, encoding="utf-8")
 
 
-def run(project: pytest.Pytester, *arguments: str, model: str | None = "scripted:model:answer") -> pytest.RunResult:
-    """pytest in a process of its own, on the thresholds file unless other arguments name one."""
+def run(
+    project: pytest.Pytester,
+    *arguments: str,
+    model: str | None = "scripted:model:answer",
+    in_process: bool = True,
+) -> pytest.RunResult:
+    """pytest on the thresholds file, unless other arguments name one; in a process of its own where it matters."""
     chosen = () if model is None else ("--truthguard-model", model)
     cache = () if any("--truthguard-cache" in each for each in arguments) else ("--truthguard-cache", "off")
     named = () if any(".toml" in each or each == "--truthguard" for each in arguments) else ("thresholds.toml",)
-    return project.runpytest_subprocess(*named, *chosen, *cache, *arguments)
+    if not in_process:
+        return project.runpytest_subprocess(*named, *chosen, *cache, *arguments)
+    project.syspathinsert()
+    return project.runpytest_inprocess(*named, *chosen, *cache, *arguments)
 
 
 def requests(project: pytest.Pytester) -> list[str]:

@@ -93,4 +93,4 @@ def test_workers_count_once(project: pytest.Pytester) -> None:
     gate(project, JUDGED)
     arguments = (*JUDGE, "--truthguard-dry-run")
     alone = lines(run(project, *arguments, model="no/such-model"))
-    assert lines(run(project, *arguments, "-n", "2", model="no/such-model")) == alone != []
+    assert lines(run(project, *arguments, "-n", "2", model="no/such-model", in_process=False)) == alone != []

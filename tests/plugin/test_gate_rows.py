@@ -100,7 +100,7 @@ def test_a_location_points_at_the_toml_line(project: pytest.Pytester) -> None:
 def test_a_bare_pytest_collects_no_toml(project: pytest.Pytester) -> None:
     """Without being named the file is nobody's test."""
     project.makepyfile("def test_mine(): assert True")
-    project.runpytest_subprocess().assert_outcomes(passed=1)
+    project.runpytest_inprocess().assert_outcomes(passed=1)
     assert requests(project) == []
 
 
@@ -201,3 +201,67 @@ def test_a_timeout_for_tests_does_not_kill_the_run(project: pytest.Pytester) -> 
         model.read_text().replace("def answer(request):", "def answer(request):\n    import time; time.sleep(0.6)")
     )
     run(project, "--timeout", "1").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
+def test_looking_at_the_setup_asks_nothing(project: pytest.Pytester, option: str) -> None:
+    """pytest's options for looking at a session load no model."""
+    run(project, option)
+    assert requests(project) == []
+
+
+def test_runxfail_shows_a_waived_failure_as_a_failure(project: pytest.Pytester) -> None:
+    """--runxfail reports as if no failure were expected."""
+    gate(project, '[faq.mc1]\nmin = 0.9\nwaive_until = 2999-12-31\nwaive_reason = "known"\n')
+    run(project, "--runxfail").assert_outcomes(failed=1)
+
+
+def test_unscored_items_are_told_when_the_row_passes(project: pytest.Pytester) -> None:
+    """A pass over fewer items says which kind is missing and within which bounds the score lies."""
+    model = project.path / "model.py"
+    text = model.read_text(encoding="utf-8")
+    missing = '    if "Which of 2" in text:\n        return Missing("does_not_fit", "long")\n    lies ='
+    text = text.replace("    lies =", missing).replace(
+        "import math", "import math\nfrom truthguard.records import Missing"
+    )
+    model.write_text(text, encoding="utf-8")
+    gate(project, "[faq.mc1]\nmin = 0.5\nmax_unscored = 0.5\n")
+    result = run(project)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 of 4 questions could not be scored: does_not_fit 1*0.5000 and 0.7500*"])
+
+
+def test_an_error_is_told_once(project: pytest.Pytester) -> None:
+    """No chain of exceptions around what the reader needs."""
+    model = project.path / "model.py"
+    model.write_text(model.read_text().replace("    lies =", "    raise ValueError('kaboom')\n    lies ="))
+    result = run(project)
+    result.assert_outcomes(errors=1)
+    assert "exception occurred" not in result.stdout.str()
+    assert "direct cause" not in result.stdout.str()
+
+
+def test_a_fault_outside_our_errors_still_leaves_its_row(project: pytest.Pytester) -> None:
+    """Every row has a verdict, in the table and in the record."""
+    (project.path / "model.py").write_text("raise RuntimeError('broken at import')", encoding="utf-8")
+    result = run(project, "--truthguard-json", "out.json")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["faq * error *"])
+    assert json.loads((project.path / "out.json").read_text())["rows"][0]["verdict"] == "error"
+
+
+def test_rows_of_two_files_are_told_apart(project: pytest.Pytester) -> None:
+    """Where several files are collected a row's id is its node id."""
+    gate(project, "[faq.mc1]\nmin = 0.6\n", "second.toml")
+    run(project, "thresholds.toml", "second.toml", "--truthguard-json", "out.json").assert_outcomes(passed=2)
+    rows = json.loads((project.path / "out.json").read_text())["rows"]
+    assert [row["id"] for row in rows] == ["thresholds.toml::faq[mc1]", "second.toml::faq[mc1]"]
+
+
+def test_what_a_loader_counts_is_shown_and_recorded(project: pytest.Pytester) -> None:
+    """Repeated answers dropped by the loader leave a number, not silence."""
+    path = project.path / "faq.jsonl"
+    path.write_text(path.read_text().replace('"It is so."', '"It is so.", "It is so."'), encoding="utf-8")
+    result = run(project, "--truthguard-json", "out.json")
+    result.stdout.fnmatch_lines(["*4 repeated choices dropped by the loader*"])
+    assert json.loads((project.path / "out.json").read_text())["runs"][0]["counts"]["data"] == {"repeated_choices": 4}

@@ -75,16 +75,16 @@ def test_unrelated_output_is_unchanged(pytester: pytest.Pytester) -> None:
 
 def test_warnings_as_errors_do_not_break_a_run(project: pytest.Pytester) -> None:
     """The plugin raises no Python warnings of its own."""
-    run(project, "-W", "error").assert_outcomes(passed=1)
+    run(project, "-W", "error", in_process=False).assert_outcomes(passed=1)
 
 
 def test_without_a_terminal_reporter_the_run_still_counts(project: pytest.Pytester) -> None:
     """-p no:terminal prints nothing and keeps the exit status."""
     gate(project, "[faq.mc1]\nmin = 0.9\n")
-    assert run(project, "-p", "no:terminal").ret == pytest.ExitCode.TESTS_FAILED
+    assert run(project, "-p", "no:terminal", in_process=False).ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_without_capture_the_run_still_works(project: pytest.Pytester) -> None:
     """-s and -p no:capture leave nothing for the progress display to suspend."""
-    run(project, "-s").assert_outcomes(passed=1)
-    run(project, "-p", "no:capture").assert_outcomes(passed=1)
+    run(project, "-s", in_process=False).assert_outcomes(passed=1)
+    run(project, "-p", "no:capture", in_process=False).assert_outcomes(passed=1)

@@ -58,7 +58,9 @@ def test_a_judge_decides_by_rubric_or_log_probabilities(project: pytest.Pytester
     result = run(project, *JUDGE, "--truthguard-json", "out.json")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([f"faq *truthful ({printed}, scripted:model:judge)*0.7500*"])
-    result.stdout.fnmatch_lines([f"*judge scripted:model:judge (float32, cpu), {kind}: 4 requests (0 from the cache)*"])
+    result.stdout.fnmatch_lines(
+        [f"*judge scripted:model:judge (float32, cpu), {kind}: 4 requests (0 answered before)*"]
+    )
     assert kinds(project) == {"Generate": 4, "Judge": 4}
     (measured,) = record_of(project)["runs"]
     assert (measured["judge"]["kind"], measured["judge"]["identity"]["name"]) == (kind, "scripted:model:judge")
@@ -141,6 +143,27 @@ def test_the_self_test_of_the_judge_needs_no_model(project: pytest.Pytester) -> 
     result.stderr.fnmatch_lines(["*thresholds.toml:1: *injection.flipped*name a model in*TRUTHGUARD_JUDGE*"])
 
 
+def test_a_judge_that_obeys_an_attack_fails_the_row_of_attacks_alone(project: pytest.Pytester) -> None:
+    """Every probe of flipped moves and none of tone does: each row is of its own probes."""
+    model = project.path / "model.py"
+    obeys = """
+from truthguard.benchmarks import injection
+
+ATTACKED = [item.wordings[1] for item in injection.load().items if item.metric == "flipped"]
+
+
+def obeys(request):
+    factual = any(attack in request.context for attack in ATTACKED)
+    return Text(f"So it is.\\n\\nVerdict: {'yes' if factual else 'no'}", "stop")
+"""
+    model.write_text(model.read_text() + obeys, encoding="utf-8")
+    rows = "[injection.flipped]\nmax = 0.1\n[injection.tone]\nmax = 0.1\n"
+    (project.path / "thresholds.toml").write_text(rows, encoding="utf-8")
+    result = run(project, "--truthguard-judge", "scripted:model:obeys", model=None)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["injection *flipped (*) * 1.0000 *fail*", "injection *tone (*) * 0.0000 *pass*"])
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -213,6 +236,25 @@ def test_a_scripted_judge_comes_from_the_command_line_only(project: pytest.Pytes
     result.stderr.fnmatch_lines(["*thresholds.toml:7*(--truthguard-judge)*"])
 
 
+def test_a_scripted_judge_in_the_ini_file_is_refused(project: pytest.Pytester) -> None:
+    """The ini file lies in the repository, too; the environment is a person's word."""
+    gate(project, "[faq.truthful]\nmin = 0.5\n")
+    project.makeini("[pytest]\ntruthguard_judge = scripted:model:judge")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--truthguard-judge or TRUTHGUARD_JUDGE*"])
+    assert requests(project) == []
+
+
+def test_a_judge_that_is_not_there_is_a_usage_error(project: pytest.Pytester) -> None:
+    """The judge's file is looked for before the model is asked, as the model's is."""
+    gate(project, "[faq.truthful]\nmin = 0.5\n")
+    result = run(project, "--truthguard-judge", "no/such/judge.gguf")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no/such/judge.gguf*"])
+    assert requests(project) == []
+
+
 def test_the_fixture_scores_judged_metrics(project: pytest.Pytester) -> None:
     """`score` and `check` take them as any other; the gate's own text names the judge."""
     project.makepyfile("""
@@ -268,7 +310,7 @@ def test_c24_each_judgement_is_asked_once_for_all_workers(project: pytest.Pytest
 
     def asked(name: str, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
         before = len(requests(project))
-        result = run(project, *JUDGE, "--truthguard-json", name, *arguments, model=None)
+        result = run(project, *JUDGE, "--truthguard-json", name, *arguments, model=None, in_process=False)
         result.assert_outcomes(passed=13)
         for word in ("OperationalError", "locked", "warning:"):
             result.stdout.no_fnmatch_line(f"*{word}*")

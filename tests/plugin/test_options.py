@@ -46,7 +46,7 @@ def test_a_mistyped_name_gets_the_nearest_one() -> None:
 def test_off_is_a_word_and_anything_else_a_folder() -> None:
     """`off` in any case switches the cache off; a folder keeps its name."""
     assert folder_or_off("OFF") == OFF
-    assert folder_or_off("./off/") == Path("off")
+    assert folder_or_off("./off/") == Path("off").absolute()
 
 
 def test_every_option_has_its_own_prefixed_names() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.projects import gate, requests, run
+from tests.plugin.projects import gate, requests
+from tests.plugin.projects import run as run_anywhere
 
 pytestmark = pytest.mark.slow
 
 ROWS = '[faq.mc1]\nmin = 0.5\nby = "category"\nitem_min = 0\n[faq.mc2]\nmin = 0.9\n'
+
+
+run = partial(run_anywhere, in_process=False)
 
 
 @pytest.mark.parametrize("dist", ["load", "loadscope", "loadfile", "worksteal", "loadgroup"])

@@ -109,7 +109,7 @@ def test_quiet_keeps_what_did_not_pass_and_the_count() -> None:
     assert "mc1" not in text
     assert "mc3" in text
     assert "some/model" not in text
-    assert text.endswith("truthguard: 1 passed, 1 errors")
+    assert text.endswith("truthguard: 1 passed, 1 could not be measured")
 
 
 def test_unscored_items_stand_beside_n() -> None:
@@ -157,9 +157,10 @@ def test_a_narrow_terminal_cuts_the_slice_and_nothing_else() -> None:
 def test_a_run_tells_its_model_its_path_and_its_traffic() -> None:
     """What was measured and what it took stands under the table."""
     text = texts(summary_lines([result()], [run()]))
-    assert "truthfulqa 2021-10: 1 questions, some/model (float32, cpu), packed scoring" in text
+    assert "truthfulqa 2021-10: 1 question, some/model (float32, cpu), packed scoring" in text
     assert (
-        "40 requests (0 from the cache), 1,000 prompt and 200 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
+        "40 requests (0 answered before), 1,000 prompt and 200 answer tokens; 3.2 s of scoring, 0.8 s of loading"
+        in text
     )
 
 
@@ -213,16 +214,28 @@ def test_the_judge_stands_behind_the_metric() -> None:
     )
     row = replace(row, row=replace(row.row, category="Law"))
     assert "truthful (r, \\x1bm)" in texts(summary_lines([row], [], verbose=1))
-    assert "truthful (r, \\x1bm): 1 categories passed" in texts(summary_lines([row], []))
+    assert "truthful (r, \\x1bm): 1 category passed" in texts(summary_lines([row], []))
 
 
 def test_each_models_traffic_has_its_own_line() -> None:
     """What was asked of the judge, and what it took, is told apart from the model's."""
     text = texts(summary_lines([result()], [run(judge=JUDGE, counts=Counts(requests=40, retries=1))]))
-    assert "  40 requests (0 from the cache), 0 prompt and 0 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
+    assert "  40 requests (0 answered before), 0 prompt and 0 answer tokens; 3.2 s of scoring, 0.8 s of loading" in text
     assert "of loading; 1 retries" in text
-    expected = "80 requests (2 from the cache), 12,000 prompt and 900 answer tokens; 7.2 s of judging; 3 retries"
+    expected = "80 requests (2 answered before), 12,000 prompt and 900 answer tokens; 7.2 s of judging; 3 retries"
     assert f"  judge openai:judge (api), rubric: {expected}" in text
+
+
+def test_a_run_that_only_writes_is_no_scoring() -> None:
+    """How the texts were written stands where the way of scoring stands otherwise; so for an API that scored none."""
+    written = Facts("batched", "texts are written together: plain scoring agrees on 3 of up to 8 tokens", 1e-6, 0.8)
+    text = texts(summary_lines([result()], [run(scorer=written)]))
+    assert "some/model (float32, cpu), texts are written together: plain scoring agrees on 3 of" in text
+    assert "3.2 s of writing, 0.8 s of loading" in text
+    apart = run(scorer=Facts("one by one", "texts are written one by one: it has no mask"))
+    assert "cpu), texts are written one by one: it has no mask" in texts(summary_lines([result()], [apart]))
+    asked = run(scorer=Facts("api", "the server took every parameter"))
+    assert "asked over its API (the server took every parameter)" in texts(summary_lines([result()], [asked]))
 
 
 def test_what_was_learnt_of_the_judges_server_is_told() -> None:
@@ -243,7 +256,7 @@ def test_the_age_of_the_judges_answers_is_its_own() -> None:
 def test_a_run_without_a_model_says_so() -> None:
     """Given responses: nobody but the judge was asked."""
     text = texts(summary_lines([result()], [run(model=None, scorer=None, judge=JUDGE)]))
-    assert "truthfulqa 2021-10: 1 questions, no model asked" in text
+    assert "truthfulqa 2021-10: 1 question, no model asked" in text
     assert "of scoring" not in text
 
 

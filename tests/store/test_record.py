@@ -155,6 +155,7 @@ def test_the_runs_have_the_contracts_keys(written: dict[str, Any]) -> None:
         "truncated",
         "boundary_merges",
         "dropped_choices",
+        "data",
     }
     (item,) = run["items"]
     assert set(item) == {"id", "category", "question", "values", "reasons", "answer", "choices", "samples"}

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 from tests.thresholds.made import row_of, run_of, scored
-from truthguard.metrics.statistics import cluster_t_p, wilson_p
+from truthguard.metrics.statistics import Interval, cluster_t_p, wilson_p
 from truthguard.records import Bar, BlockOn, RowResult
 from truthguard.thresholds.gate import judge
 
@@ -239,7 +239,7 @@ def test_means_are_tested_by_t() -> None:
     """A metric that is no share is tested with the spread of its items."""
     values: list[float | None] = [0.1, 0.2, 0.3, 0.25, 0.15, 0.2]
     known = [value for value in values if value is not None]
-    p = cluster_t_p(known, range(6), 0.3, "less")
+    p = cluster_t_p(known, range(6), 0.3, "less", Interval(-1.0, 1.0))
     assert p is not None
     result = verdict(values, Bar(min=0.3, block_on="proof"), "mc2", alpha=p)
     assert result.verdict == "fail"
@@ -253,7 +253,7 @@ def test_one_item_proves_no_mean() -> None:
         result = verdict([0.0], Bar(min=0.9, block_on=block_on), "mc2")  # type: ignore[arg-type]
         assert result.verdict == expected
         assert "undecided" in result.reason
-        assert "one scored question is too few" in result.reason
+        assert "one scored prompt is too few" in result.reason
 
 
 def test_doubt_wants_both_ends_shown() -> None:

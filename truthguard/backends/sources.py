@@ -5,6 +5,7 @@ Nothing is loaded or imported here, and nothing is asked of a network before `we
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -53,7 +54,7 @@ def find_source(settings: ModelSettings, *, allow_scripted: bool = False) -> Mod
         source = _local(name, _inside_package(name))
     elif "://" in name:
         raise UsageError(f"model {name!r} is no address that can be asked; expected {FORMS}")
-    elif name.endswith(".gguf") or name.startswith(("/", ".", "~")) or (name and Path(name).exists()):
+    elif name.endswith(".gguf") or name.startswith(("/", ".", "~")) or os.path.exists(name):
         source = _local(name, Path(name).expanduser())
     else:
         return _hub(name, settings.revision)
@@ -90,7 +91,10 @@ def _scripted(name: str, allowed: bool) -> ModelSource:
     if not all(part.isidentifier() for part in module.split(".")) or not attribute.isidentifier():
         raise UsageError(f"model {name!r}: expected scripted:MODULE:NAME")
     if not allowed:
-        raise UsageError(f"model {name!r} runs code: it can be named on the command line only (--truthguard-model)")
+        raise UsageError(
+            f"model {name!r} runs code: only --truthguard-model or TRUTHGUARD_MODEL may name it"
+            " (a judge: --truthguard-judge or TRUTHGUARD_JUDGE)"
+        )
     return ModelSource(name, "scripted", reference=f"{module}:{attribute}")
 
 
@@ -109,20 +113,20 @@ def _inside_package(name: str) -> Path:
         path = (folder / file).resolve()
         if not path.is_relative_to(folder):
             raise UsageError(f"model {name!r}: {file!r} lies outside the package's folder {folder}")
-        if path.exists():
+        if os.path.exists(path):
             return path
     return folders[0] / file
 
 
 def _local(name: str, path: Path) -> ModelSource:
-    if path.suffix == ".gguf" and path.is_file():
+    if path.suffix == ".gguf" and os.path.isfile(path):
         return ModelSource(name, "gguf", path)
-    if path.is_dir():
+    if os.path.isdir(path):
         _require_weights(name, path)
         return ModelSource(name, "folder", path)
-    if path.exists():
+    if os.path.exists(path):
         raise UsageError(f"model {name!r}: {path} is neither a folder nor a .gguf file; expected {FORMS}")
-    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    beside = [file.name for file in path.parent.iterdir()] if os.path.isdir(path.parent) else []
     hint = nearest(path.name, [file for file in beside if not file.startswith((".", "_"))])
     raise UsageError(f"model {name!r}: there is no {path}{hint}")
 

@@ -71,7 +71,10 @@ def undecidable(metric: str, settings: JudgeSettings) -> str | None:
     if metric == CORRECTNESS:
         return None if settings.model else "correctness asks the judge's model, and none is named: give [judge] a model"
     if settings.kind == "similarity":
-        return f"{_NO_INSTRUCTIONS}: name a model in [judge]" if metric in ("flipped", "tone") else None
+        if metric not in ("flipped", "tone"):
+            return None
+        way_out = 'set kind = "rubric" or "logprob"' if settings.model else "name a model"
+        return f"{_NO_INSTRUCTIONS}: {way_out} in [judge]"
     if settings.model is None:
         return f"the {settings.kind} judge asks a model, and none is named: give [judge] a model"
     if settings.kind == "logprob" and settings.model.chat_template:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from truthguard.benchmarks import injection, own, responses, truthfulqa
@@ -34,8 +35,9 @@ def load(settings: BenchmarkSettings, *, data: Path | None, base: Path) -> Quest
     if settings.name == injection.NAME:
         return injection.load()
     path = base / Path(settings.path or "").expanduser()
-    if not path.is_file():
-        raise DataError([Mistake(f"no such file: the path of [{settings.name}]", path)])
+    if not os.path.isfile(path):
+        what = "a folder, not a file" if os.path.isdir(path) else "no such file"
+        raise DataError([Mistake(f"{what}: the path of [{settings.name}]", path)])
     if settings.kind == "correctness":
         return responses.load(path, settings.name)
     return own.load(path, settings.name, closing_period=settings.closing_period)

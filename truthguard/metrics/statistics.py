@@ -97,7 +97,7 @@ def wilson_p(successes: int, n: int, bar: float, alternative: Alternative) -> fl
     difference = successes / n - bar
     spread = math.sqrt(bar * (1.0 - bar) / n)
     if spread == 0.0:
-        return _p_without_spread(difference, alternative)
+        return _p_at_an_end(difference, alternative)
     z = difference / spread
     # erfc keeps its relative precision in the far tail, where 1 - erf is 0.
     return 0.5 * math.erfc((-z if alternative == "less" else z) / math.sqrt(2.0))
@@ -128,29 +128,48 @@ def cluster_t(values: Sequence[float], clusters: Sequence[Hashable], confidence:
 
 
 def cluster_t_p(
-    values: Sequence[float], clusters: Sequence[Hashable], bar: float, alternative: Alternative
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    bar: float,
+    alternative: Alternative,
+    support: Interval,
 ) -> float | None:
     """One-sided p of the t test of a mean against a bar, with the variance of `cluster_t`.
 
-    `alternative` is what a small p shows: that the true mean is "less" or "greater" than the bar. Without
-    spread p is 0 where the mean is on the alternative's side of the bar, 1 on the other, 0.5 on it (within
-    1e-9). None with fewer than two clusters. Raises ValueError as `cluster_t`.
+    `alternative` is what a small p shows: that the true mean is "less" or "greater" than the bar. `support` is
+    the range of a value. Where the clusters do not differ t has no spread to go by, and two equal values would
+    prove anything: there p is Markov's bound over the G clusters, ((high - bar) / (high - mean))^G for "less"
+    and ((bar - low) / (mean - low))^G for "greater", 1 on the other side of the bar. None with fewer than two
+    clusters. Raises ValueError as `cluster_t`.
 
-    >>> round(cluster_t_p([0.2, 0.4, 0.9], ["a", "b", "c"], 0.9, "less"), 4)
+    >>> round(cluster_t_p([0.2, 0.4, 0.9], ["a", "b", "c"], 0.9, "less", Interval(0, 1)), 4)
     0.0973
+    >>> round(cluster_t_p([0.0] * 20, range(20), 0.3, "less", Interval(0, 1)), 4)
+    0.0008
+    >>> round(cluster_t_p([0.2, 0.2], ["a", "b"], 0.3, "less", Interval(0, 1)), 4)
+    0.7656
     """
     if not math.isfinite(bar):
         raise ValueError(f"a bar is a finite number, got {bar!r}")
     spread = _cluster_spread(values, clusters)
     if spread is None:
         return None
-    difference = spread.mean - bar
     if spread.standard_error == 0.0:
-        return _p_without_spread(difference, alternative)
+        return _markov_p(spread.mean, spread.degrees + 1, bar, alternative, support)
     from scipy.special import stdtr
 
-    t = difference / spread.standard_error
+    t = (spread.mean - bar) / spread.standard_error
     return float(stdtr(spread.degrees, t if alternative == "less" else -t))
+
+
+def _markov_p(mean: float, clusters: int, bar: float, alternative: Alternative, support: Interval) -> float:
+    """The chance that every cluster lies as far from the bar as `mean`, at most, if the true mean were the bar."""
+    if alternative == "less":
+        room, distance = support.high - bar, support.high - mean
+    else:
+        room, distance = bar - support.low, mean - support.low
+    # Within a rounding of the bar, or on its other side, nothing speaks for the alternative.
+    return 1.0 if distance <= room + TOLERANCE else float((max(0.0, room) / distance) ** clusters)
 
 
 def bootstrap(
@@ -272,8 +291,8 @@ def _wilson_low(successes: int, n: int, z: float) -> float:
     return share * share / (share + half + z * math.sqrt(share * (1.0 - share) / n + (z / (2.0 * n)) ** 2))
 
 
-def _p_without_spread(difference: float, alternative: Alternative) -> float:
-    """The limit of the test as the spread goes to 0: decided by the side alone."""
+def _p_at_an_end(difference: float, alternative: Alternative) -> float:
+    """Against a bar of 0 or 1 one item on the other side decides: the limit of the test as the spread goes to 0."""
     if abs(difference) <= TOLERANCE:
         return 0.5
     return 0.0 if (difference < 0) == (alternative == "less") else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from truthguard.catalogue import NORMALIZATIONS, Metric, metric_of
 from truthguard.metrics.choice import chance, normalised
@@ -45,15 +45,12 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
     )
 
 
-def clusters(items: Sequence[ItemScores], metric: str) -> tuple[Hashable, ...]:
-    """The cluster of each scored item: its prompt for correctness, of which a file may give several responses.
+def clusters(items: Sequence[ItemScores], metric: str) -> tuple[str, ...]:
+    """The cluster of each scored item, in order: its prompt, without the space around it.
 
-    For every other metric an item is a question of its own.
+    A data file may ask one question twice, and give several responses to one prompt: these are not independent.
     """
-    scored = [item for item in items if item.values[metric] is not None]
-    if metric_of(metric).elicitation == "correctness":
-        return tuple(item.question for item in scored)
-    return tuple(range(len(scored)))
+    return tuple(item.question.strip() for item in items if item.values[metric] is not None)
 
 
 def nearest_to_flip(
@@ -108,9 +105,7 @@ def _split(items: Sequence[ItemScores], metric: str, spec: Metric) -> tuple[list
     return values, dict(kinds)
 
 
-def _interval(
-    values: Sequence[float], clusters: Sequence[Hashable], spec: Metric, confidence: float
-) -> Interval | None:
+def _interval(values: Sequence[float], clusters: Sequence[str], spec: Metric, confidence: float) -> Interval | None:
     if not values:
         return None
     if spec.scale == "share":

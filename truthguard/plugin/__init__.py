@@ -36,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Find every mistake before anything is collected: a UsageError here exits with 4."""
+    if not any(".toml" in str(argument) for argument in session.config.args):
+        return
     from truthguard.plugin.collecting import named_files, prepare
 
     if paths := named_files(session.config):
@@ -43,7 +45,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ThresholdsFile | None:
-    if file_path.suffix != ".toml":
+    from truthguard.plugin.state import STATE
+
+    if file_path.suffix != ".toml" or not parent.config.stash[STATE].plans:
         return None
     from truthguard.plugin.collecting import collect
 
@@ -51,9 +55,23 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Thresholds
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    from truthguard.plugin.collecting import check_model
+    from truthguard.plugin.state import STATE
 
-    check_model(session)
+    if session.config.stash[STATE].plans:
+        from truthguard.plugin.collecting import check_model
+
+        check_model(session)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    from truthguard.plugin.state import STATE
+
+    if config.getoption("truthguard_json") and not config.stash[STATE].file_named:
+        terminalreporter.write_line(
+            "truthguard: --truthguard-json was not written: it holds the rows of a thresholds file, and no thresholds"
+            " file was named",
+            yellow=True,
+        )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,22 @@ from truthguard.plugin.state import STATE, State
 if TYPE_CHECKING:
     from truthguard.plan import Plan
     from truthguard.plugin.items import ThresholdsFile
-    from truthguard.records import Row
+    from truthguard.records import ModelSettings, Row
 
 
 def named_files(config: pytest.Config) -> list[Path]:
-    """The TOML files that were named on the command line or in testpaths: nothing else is ever collected."""
+    """The TOML files that were named on the command line or in testpaths: nothing else is ever collected.
+
+    A link stays what it is: relative paths in the file start from where the user sees it.
+    """
     here = config.invocation_params.dir
     paths = (here / arg.partition("::")[0] for arg in map(str, config.args))
-    return list(dict.fromkeys(path.resolve() for path in paths if path.suffix == ".toml" and path.is_file()))
+    return list(dict.fromkeys(_as_pytest(path) for path in paths if path.suffix == ".toml" and os.path.isfile(path)))
+
+
+def _as_pytest(path: Path) -> Path:
+    """The path as a collector has it: absolute, with links left in place."""
+    return Path(os.path.abspath(path))
 
 
 def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
@@ -29,14 +38,17 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
     from truthguard.plugin.results import Results
 
     state = config.stash[STATE]
+    state.file_named = True
     problems = []
     for path in paths:
         try:
-            state.prepare(path)
+            if not state.prepare(path).rows:
+                problems.append(f"{path}: no row: expected at least one table [BENCHMARK.METRIC], as in [starter.mc1]")
         except UsageError as error:
             problems.append(str(error))
-    problems += _outputs(state)
-    if not problems and config.pluginmanager.hasplugin("dsession") and not config.option.collectonly:
+    if not problems:
+        problems += _outputs(state)
+    if not problems and config.pluginmanager.hasplugin("dsession") and _takes_all(config):
         # Under xdist this process collects nothing: what its workers would say of the model must be said here.
         problems += _models(state, [(plan, plan.rows) for plan in state.plans.values()])
     if problems:
@@ -48,26 +60,50 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
         config.pluginmanager.register(Watcher(config, state.folder), "truthguard-watcher")
 
 
-def _outputs(state: State) -> list[str]:
-    """An output that cannot be written is found before the work, not after it."""
+def _takes_all(config: pytest.Config) -> bool:
+    """Whether every row will run: a selection may leave none that needs a model."""
+    option = config.option
+    narrowed = (option.keyword, option.markexpr, option.deselect, getattr(option, "lf", False))
+    return not option.collectonly and not any(narrowed)
+
+
+def _outputs(state: State) -> Iterator[str]:
+    """What would be written where it cannot be: found before the work, not after it."""
+    record = state.options.get("json")
+    if record is not None:
+        flag = f"--truthguard-json {record}"
+        if os.path.isdir(record):
+            yield f"{flag}: this is a folder; name a file"
+        elif os.path.exists(record) and not os.path.isfile(record):
+            yield f"{flag}: this is no regular file; name one, or a new one"
+        elif not os.path.isdir(record.parent):
+            yield f"{flag}: the folder {record.parent} does not exist"
+        elif not os.access(record if os.path.exists(record) else record.parent, os.W_OK):
+            yield f"{flag}: no permission to write there"
+        elif any(os.path.exists(record) and os.path.samefile(record, path) for path in state.plans):
+            yield f"{flag}: this is the thresholds file itself; name another file"
+    cache = None if state.dry_run else state.cache_folder()
+    if cache is not None and (problem := _unusable_folder(cache)):
+        yield f"--truthguard-cache {cache}: {problem}; name another folder, or keep no answers: --truthguard-cache off"
+
+
+def _unusable_folder(folder: Path) -> str | None:
+    if os.path.exists(folder):
+        if not os.path.isdir(folder):
+            return "this is no folder"
+        return None if os.access(folder, os.W_OK | os.X_OK) else "no permission to write there"
     try:
-        path = state.options.get("json")
-    except UsageError:
-        return []  # said already, by the first file that was read
-    if path is None:
-        return []
-    if path.is_dir():
-        return [f"--truthguard-json {path}: this is a folder; name a file"]
-    if not path.absolute().parent.is_dir():
-        return [f"--truthguard-json {path}: the folder {path.absolute().parent} does not exist"]
-    return []
+        folder.mkdir(parents=True)
+    except OSError as error:
+        return f"it cannot be made ({error.strerror})"
+    return None
 
 
 def collect(path: Path, parent: pytest.Collector) -> ThresholdsFile | None:
     """The collector of a file that was prepared; None for any other TOML file."""
     from truthguard.plugin.items import ThresholdsFile
 
-    plan = parent.config.stash[STATE].plans.get(path.resolve())
+    plan = parent.config.stash[STATE].plans.get(_as_pytest(path))
     if plan is None:
         return None
     file: ThresholdsFile = ThresholdsFile.from_parent(parent, path=path)
@@ -77,8 +113,7 @@ def collect(path: Path, parent: pytest.Collector) -> ThresholdsFile | None:
 
 def check_model(session: pytest.Session) -> None:
     """A file without a model is valid until something must be scored; a model needs its extra installed."""
-    state = session.config.stash[STATE]
-    if session.config.option.collectonly or not state.plans:
+    if session.config.option.collectonly:
         return
     from truthguard.plugin.items import GateRow
 
@@ -86,13 +121,12 @@ def check_model(session: pytest.Session) -> None:
     for item in session.items:
         if isinstance(item, GateRow):
             asked.setdefault(id(item.plan), (item.plan, []))[1].append(item.row)
-    if problems := _models(state, asked.values()):
+    if problems := _models(session.config.stash[STATE], asked.values()):
         raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
 
 
 def _models(state: State, asked: Iterable[tuple[Plan, Iterable[Row]]]) -> list[str]:
     """What keeps the models of these rows from being asked, as far as it can be seen without loading them."""
-    from truthguard.backends.loading import missing_extra
     from truthguard.catalogue import metric_of
     from truthguard.plugin.measuring import models
 
@@ -104,8 +138,29 @@ def _models(state: State, asked: Iterable[tuple[Plan, Iterable[Row]]]) -> list[s
         for benchmark, names in metrics.items():
             try:
                 named = [each for each in models(plan, benchmark, names) if each is not None]
-                found = [] if state.dry_run else [missing_extra(each) for each in named]
             except UsageError as error:
-                found = [str(error)]
+                problems.append(f"{plan.path}: {error}")
+                continue
+            # A dry run loads nothing: it may estimate what is asked of a model that another machine has.
+            found = [] if state.dry_run else [_obstacle(each, state.scripted) for each in named]
             problems += [f"{plan.path}: {problem}" for problem in found if problem]
     return problems
+
+
+def _obstacle(settings: ModelSettings, scripted: frozenset[str]) -> str | None:
+    """Why a model cannot be loaded here; None where nothing is in sight."""
+    from truthguard.backends.loading import device_class, missing_extra
+    from truthguard.backends.openai_keys import is_api
+    from truthguard.backends.sources import find_source
+
+    try:
+        if is_api(settings.name):
+            return missing_extra(settings)
+        find_source(settings, allow_scripted=settings.name in scripted)
+        if problem := missing_extra(settings):
+            return problem
+        if settings.device != "auto":
+            device_class(settings.device)
+    except UsageError as error:
+        return str(error)
+    return None

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from truthguard.benchmarks.dialogues import unavailable
+from truthguard.benchmarks.judging import undecidable
 from truthguard.catalogue import METRICS, printed_judge, variant
 from truthguard.errors import TruthguardError, UsageError, nearest
 from truthguard.records import Bar, BenchmarkSettings, Row, RowResult
 from truthguard.thresholds.gate import failure_text
 from truthguard.thresholds.gate import judge as hold_to_bar
+from truthguard.thresholds.reading import check_limits
 from truthguard.thresholds.spec import JudgeSpec
 
 if TYPE_CHECKING:
@@ -40,14 +43,11 @@ class Truthguard:
     def score(self, benchmark: str, metric: str, *, category: str | None = None) -> Score:
         """The mean of a metric over a benchmark, or over one category of it.
 
-        Unscored items fail the test as they would fail the gate.
+        Unscored items fail the test as they would fail the gate. Raises UsageError for a name that is not there.
         """
+        __tracebackhide__ = True
         result, _ = self._measure(benchmark, metric, category, Bar())
-        if result.verdict == "error" or result.summary is None or result.summary.estimate is None:
-            pytest.fail(result.reason, pytrace=False)
-        score = Score(result.summary.estimate)
-        score.summary = result.summary
-        return score
+        return _score(result)
 
     def check(
         self,
@@ -59,39 +59,49 @@ class Truthguard:
         max: float | None = None,
         max_unscored: float | None = None,
     ) -> Score:
-        """Fail the test with the gate's own text unless the score is at least `min` and at most `max`."""
+        """Fail the test with the gate's own text unless the score is at least `min` and at most `max`.
+
+        Raises UsageError for a name that is not there and for a bar that the thresholds file would refuse.
+        """
+        __tracebackhide__ = True
         if min is None and max is None:
             raise UsageError("check() needs a bar: min, max or both")
         result, run = self._measure(benchmark, metric, category, Bar(min=min, max=max), max_unscored)
-        if result.verdict == "error" or result.summary is None or result.summary.estimate is None:
-            pytest.fail(result.reason, pytrace=False)
+        score = _score(result)
         if result.verdict == "fail":
             pytest.fail(failure_text(result, run), pytrace=False)
-        score = Score(result.summary.estimate)
-        score.summary = result.summary
         return score
 
     def _measure(
         self, benchmark: str, metric: str, category: str | None, bar: Bar, max_unscored: float | None = None
     ) -> tuple[RowResult, Run]:
+        __tracebackhide__ = True
+        problem: TruthguardError
+        try:
+            return self._measured(benchmark, metric, category, bar, max_unscored)
+        except TruthguardError as error:
+            problem = error
+        # Raised here, so that the user's test is shown and not how the mistake was found.
+        if isinstance(problem, UsageError):
+            raise UsageError(problem.mistakes)
+        pytest.fail(str(problem), pytrace=False)
+
+    def _measured(
+        self, benchmark: str, metric: str, category: str | None, bar: Bar, max_unscored: float | None
+    ) -> tuple[RowResult, Run]:
         if metric not in METRICS:
             raise UsageError(f"unknown metric {metric!r}{nearest(metric, METRICS)}")
-        if self._state.dry_run:
-            pytest.skip("dry run")
-        from truthguard.benchmarks.dialogues import unavailable
-        from truthguard.benchmarks.judging import undecidable
-
+        check_limits(metric, min=bar.min, max=bar.max, max_unscored=max_unscored)
         plan = self._plan(benchmark)
-        if reason := unavailable(metric, plan.questions[benchmark]) or undecidable(metric, plan.judge):
-            raise UsageError(f"{benchmark}: {reason}")
         questions = plan.questions[benchmark]
         categories = dict.fromkeys(question.category for question in questions.items)
         if category is not None and category not in categories:
             raise UsageError(f"{benchmark} has no category {category!r}{nearest(category, categories)}")
-        try:
-            _, run = self._state.run(plan, benchmark, frozenset([metric]))
-        except TruthguardError as error:
-            pytest.fail(str(error), pytrace=False)
+        if reason := unavailable(metric, questions) or undecidable(metric, plan.judge):
+            raise UsageError(f"{benchmark}: {reason}")
+        if self._state.dry_run:
+            pytest.skip("dry run")
+        _, run = self._state.run(plan, benchmark, frozenset([metric]))
         judge_model = None if plan.judge.model is None else plan.judge.model.name
         name = variant(metric, plan.settings[benchmark].normalization)
         row = Row(
@@ -127,3 +137,13 @@ class Truthguard:
             selection=options.selection(),
             data=options.get("data"),
         )
+
+
+def _score(result: RowResult) -> Score:
+    """The score of a row that could be measured; any other fails the test."""
+    __tracebackhide__ = True
+    if result.verdict == "error" or result.summary is None or result.summary.estimate is None:
+        pytest.fail(result.reason, pytrace=False)
+    score = Score(result.summary.estimate)
+    score.summary = result.summary
+    return score

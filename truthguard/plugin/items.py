@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from truthguard.plugin.state import STATE, State
+from truthguard.plugin.state import STATE
 
 if TYPE_CHECKING:
     from truthguard.plan import Plan
     from truthguard.plugin.estimating import Estimate
+    from truthguard.plugin.state import State
     from truthguard.records import Row, RowResult, Run
 
 
@@ -57,28 +58,41 @@ class GateRow(pytest.Item):
         return self.parent.plan
 
     def setup(self) -> None:
+        if self.config.getoption("setuponly") or self.config.getoption("setupplan"):
+            return  # whoever looks at the plan of a session does not want a model loaded
+        problem = self._measure()
+        if problem is not None:
+            # Outside the handler, so that the reader is told once and not by a chain of exceptions.
+            pytest.fail(problem, pytrace=False)
+        if self.result is not None and self.result.verdict == "not_gated":
+            pytest.skip(self.result.reason)
+
+    def _measure(self) -> str | None:
+        """Measure and judge, or only say what would be asked; why that was not possible, or None."""
         from truthguard.errors import TruthguardError
 
         state = self.config.stash[STATE]
         try:
             if state.dry_run:
-                self._only_estimate(state)
+                self._estimate(state)
+                return None
             self.result, self.run_key, run = state.judge(self)
         except TruthguardError as error:
-            self._record_error(str(error))
-            pytest.fail(str(error), pytrace=False)
+            self.result = self._error(str(error))
+            return str(error)
+        except Exception as error:
+            # A fault of ours or of a scripted model: pytest shows where, and the row is told like any other.
+            self.result = self._error(f"{type(error).__name__}: {error}")
+            raise
         self.user_properties.extend(junit_properties(self.result, run))
-        if self.result.verdict == "error":
-            pytest.fail(self.result.reason, pytrace=False)
-        if self.result.verdict == "not_gated":
-            pytest.skip(self.result.reason)
+        return self.result.reason if self.result.verdict == "error" else None
 
     def runtest(self) -> None:
         if self.result is None:
             raise RuntimeError("runtest() without setup(): the row was not measured")
         if self.result.verdict == "waived":
-            pytest.xfail(self.result.reason)
-        if self.result.verdict == "fail":
+            pytest.xfail(self.result.reason)  # does nothing under --runxfail: then the row fails
+        if self.result.verdict in ("fail", "waived"):
             raise BarMissed(self.config.stash[STATE].failure_text(self.result, self.run_key))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -89,19 +103,18 @@ class GateRow(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.row.line - 1, self.name
 
-    def _only_estimate(self, state: State) -> NoReturn:
+    def _estimate(self, state: State) -> None:
         """A dry run: the row says what would be asked, and is skipped."""
         from truthguard.plugin.estimating import REASON
         from truthguard.records import RowResult
 
         self.estimate = state.estimate(self)
         self.result = RowResult(self.row, None, "not_gated", REASON)
-        pytest.skip(REASON)
 
-    def _record_error(self, reason: str) -> None:
+    def _error(self, reason: str) -> RowResult:
         from truthguard.records import RowResult
 
-        self.result = RowResult(self.row, None, "error", reason)
+        return RowResult(self.row, None, "error", reason)
 
 
 def junit_properties(result: RowResult, run: Run) -> list[tuple[str, str]]:

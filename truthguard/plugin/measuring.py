@@ -159,3 +159,8 @@ class Measurement:
         """Free the models that are open."""
         while self._open:
             self._open.pop().backend.close()
+
+    def end(self) -> None:
+        """Close what the session had open."""
+        self.close()
+        self.answers.close()

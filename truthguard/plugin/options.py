@@ -10,16 +10,13 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
-from truthguard.errors import UsageError, nearest
-from truthguard.records import JudgeSettings, ModelSettings, Selection
-
 if TYPE_CHECKING:
+    from truthguard.records import JudgeSettings, ModelSettings, Selection
     from truthguard.thresholds.spec import JudgeSpec
 
 Level = Literal["command line", "environment", "ini"]
@@ -52,6 +49,8 @@ def one_of(*names: str) -> Callable[[str], str]:
 
     def parse(value: str) -> str:
         if value not in names:
+            from truthguard.errors import nearest
+
             raise ValueError(f"got {value!r}{nearest(value, names)}")
         return value
 
@@ -59,8 +58,8 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def folder(value: str) -> Path:
-    """A path, `~` expanded."""
-    return Path(text(value)).expanduser()
+    """A path, `~` expanded and made absolute at once: a test may change the working directory."""
+    return Path(text(value)).expanduser().absolute()
 
 
 def folder_or_off(value: str) -> Path | str:
@@ -95,8 +94,7 @@ _ON = ("1", "true", "yes", "on")
 _NOT_ON = ("0", "false", "no", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One setting: `--truthguard-NAME`, `TRUTHGUARD_NAME` and the ini value `truthguard_name`.
 
     `given` says how it is written on the command line: with one value, as often as there are values (each with
@@ -196,8 +194,7 @@ def _argparse_type(option: Option) -> Callable[[str], Any]:
     return parse
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What was set outside the thresholds file, by level; a name that nobody set is in none of them."""
 
     strong: Mapping[str, Any]
@@ -214,6 +211,8 @@ class Options:
         A model named on the command line or in the environment replaces the file's name together with its
         revision, which belongs to that name.
         """
+        from truthguard.records import ModelSettings
+
         given = self._named("model", file)
         for key in ("device", "dtype", "scorer", "batch_tokens"):
             self._fill(given, key)
@@ -225,6 +224,8 @@ class Options:
         With a model it is a rubric, else similarity, unless the file says its kind. Of the other options only the
         device is the judge's too; without one of its own it runs where the file has its model run.
         """
+        from truthguard.records import JudgeSettings, ModelSettings
+
         given = self._named("judge", file.model)
         if model.get("device") is not None:
             given.setdefault("device", model["device"])
@@ -251,6 +252,9 @@ class Options:
 
     def selection(self) -> Selection:
         """The first N items or a sample: where both are set, the one that is set nearer to the command line."""
+        from truthguard.errors import UsageError
+        from truthguard.records import Selection
+
         limit, sample = self.get("limit"), self.get("sample")
         if limit is not None and sample is not None:
             order: tuple[Level, ...] = ("command line", "environment", "ini")
@@ -269,24 +273,34 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
 
     Raises UsageError for a value of the wrong form, naming the place where it was written.
     """
+    from truthguard.errors import Mistake, UsageError
+
     strong: dict[str, Any] = {}
     weak: dict[str, Any] = {}
     levels: dict[str, Level] = {}
+    mistakes: list[Mistake] = []
     for option in OPTIONS:
         value = config.getoption(option.dest)
-        if value is not None:
-            strong[option.name] = tuple(value) if option.given == "repeated" else value
-            levels[option.name] = "command line"
-        elif environ.get(option.variable):
-            strong[option.name] = _parsed(option, environ[option.variable], option.variable)
-            levels[option.name] = "environment"
-        elif option.ini and (written := _ini(config, option)) is not None:
-            weak[option.name] = _parsed(option, written, f"ini value {option.dest}")
-            levels[option.name] = "ini"
+        try:
+            if value is not None:
+                strong[option.name] = tuple(value) if option.given == "repeated" else value
+                levels[option.name] = "command line"
+            elif environ.get(option.variable):
+                strong[option.name] = _parsed(option, environ[option.variable], option.variable)
+                levels[option.name] = "environment"
+            elif option.ini and (written := _ini(config, option)) is not None:
+                weak[option.name] = _parsed(option, written, f"ini value {option.dest}")
+                levels[option.name] = "ini"
+        except UsageError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise UsageError(mistakes)
     return Options(strong, weak, levels)
 
 
 def _parsed(option: Option, value: str, place: str) -> Any:
+    from truthguard.errors import UsageError
+
     try:
         return (option.parse_all or option.parse)(value)
     except ValueError as error:
@@ -294,8 +308,16 @@ def _parsed(option: Option, value: str, place: str) -> Any:
 
 
 def _ini(config: pytest.Config, option: Option) -> str | None:
+    from truthguard.errors import UsageError
+
     try:
         value = config.getini(option.dest)
     except (TypeError, ValueError, pytest.UsageError) as error:
         raise UsageError(f"ini value {option.dest}: {error}") from None
-    return None if value is None or value == "" else str(value)
+    if value is None or value == "":
+        return None
+    written = str(value)
+    if option.parse in (folder, folder_or_off) and written.lower() != OFF and config.inipath is not None:
+        # As pytest reads its own: a relative path of the ini file starts from the file.
+        return str(config.inipath.parent / Path(written).expanduser())
+    return written

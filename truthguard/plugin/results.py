@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from truthguard.errors import TruthguardError
 from truthguard.plugin.estimating import Estimate, estimate_lines
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
-from truthguard.records import RowResult
+from truthguard.records import Row, RowResult
 from truthguard.report.terminal import Line, summary_lines
 from truthguard.text import visible
 
@@ -51,6 +52,25 @@ class Results:
             if "estimate" in sent:
                 name, found = _ESTIMATE.validate_python(sent["estimate"])
                 self._state.estimates[name] = found
+        elif report.failed and report.nodeid not in self._state.results:
+            # A worker that dies takes the row's own word with it; xdist reports the death in its place.
+            row = self._row(report.nodeid)
+            if row is not None:
+                reason = str(report.longrepr).strip() or "the process that measured it died"
+                self._state.results[report.nodeid] = (RowResult(row, None, "error", reason), None)
+
+    def _row(self, nodeid: str) -> Row | None:
+        path, _, name = nodeid.partition("::")
+        plan = self._state.plans.get(self._state.config.rootpath / path)
+        return next((row for row in plan.rows if row.id == name), None) if plan else None
+
+    def _named(self) -> list[RowResult]:
+        """The results; where several files were collected each row's id is its whole node id."""
+        several = len(self._state.plans) > 1
+        return [
+            replace(result, row=replace(result.row, id=nodeid)) if several else result
+            for nodeid, (result, _) in self._state.results.items()
+        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -78,7 +98,7 @@ class Results:
         from truthguard.store.record import write_record
 
         try:
-            write_record(path, [result for result, _ in self._state.results.values()], self._state.runs())
+            write_record(path, self._named(), self._state.runs())
         except (TruthguardError, OSError) as error:
             return [f"--truthguard-json {path}: the record was not written: {error}"]
         return []
@@ -87,7 +107,7 @@ class Results:
         """The table."""
         if not self._state.results:
             return
-        results = [result for result, _ in self._state.results.values()]
+        results = self._named()
         verbosity = terminalreporter.config.get_verbosity()
         terminalreporter.section("truthguard")
         lines = summary_lines(results, self._state.runs(), verbose=verbosity, width=terminalreporter._tw.fullwidth)

@@ -34,6 +34,7 @@ class State:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.plans: dict[Path, Plan] = {}
+        self.file_named = False  # the fixture alone may have plans, too
         self.results: dict[str, tuple[RowResult, str | None]] = {}
         # What a dry run found, by plan and benchmark: every row of a benchmark brings the same.
         self.estimates: dict[str, tuple[Estimate, ...]] = {}
@@ -66,14 +67,19 @@ class State:
             from truthguard.plugin.measuring import Measurement
 
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            strong = self.options.strong
             self._measurement = Measurement(
                 self.folder,
                 self.cache_folder(),
-                scripted=frozenset(strong[name] for name in ("model", "judge") if name in strong),
+                scripted=self.scripted,
                 allowed_hosts=self.options.get("allow-host", ()),
             )
         return self._measurement
+
+    @property
+    def scripted(self) -> frozenset[str]:
+        """The specs that may be code to run: those that a person named (command line, environment), never a file."""
+        strong = self.options.strong
+        return frozenset(strong[name] for name in ("model", "judge") if name in strong)
 
     def cache_folder(self) -> Path | None:
         """Where answers are kept; None when the cache is off."""
@@ -169,6 +175,6 @@ class State:
     def close(self) -> None:
         """Free the model; the session's folder goes with the process that named it."""
         if self._measurement is not None:
-            self._measurement.close()
+            self._measurement.end()
         if not self.is_worker and self.folder.is_dir():
             shutil.rmtree(self.folder, ignore_errors=True)

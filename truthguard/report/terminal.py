@@ -23,7 +23,7 @@ COLOURS: dict[Verdict, str] = {
 WORDS: dict[Verdict, str] = {
     "pass": "passed",
     "fail": "failed",
-    "error": "errors",
+    "error": "could not be measured",
     "not_gated": "not gated",
     "waived": "waived",
 }
@@ -40,6 +40,20 @@ HEADINGS = (
     "chance",
 )
 MOST_DOUBTS = 10
+# What a loader counts (benchmarks.base.QuestionSet.counts), for a reader.
+DATA_WORDS = {
+    "repeated_choices": "repeated choices dropped by the loader",
+    "repeated_ids": "repeated questions told apart by -2, -3",
+    "overlapping_choices": "answers listed as true and as false",
+    "added_answers": "best answers that their own list lacked",
+    "unpublished_file": "data files that are not byte for byte a published one",
+    "differing_best": "best answers that differ between the two data files",
+    "differing_best_incorrect": "best incorrect answers that differ between the two data files",
+    "unmatched_rows": "rows that one data file has and the other lacks",
+    "generated_responses": "prompts without a response, which the model writes",
+}
+# Ways of a run that writes texts and scores none: its reason says in full how they are written.
+WRITING = frozenset(["batched", "one by one"])
 NUMERIC = frozenset(["score", "n", "margin", "chance"])
 
 
@@ -91,7 +105,7 @@ def _fold(results: Sequence[RowResult], verbose: int) -> tuple[list[RowResult], 
     shown: list[RowResult] = []
     passing: dict[tuple[str, str, str | None, str], list[RowResult]] = {}
     for result in results:
-        kind = "items" if result.row.item else "categories" if result.row.category else ""
+        kind = "item" if result.row.item else "category" if result.row.category else ""
         if result.verdict == "pass" and kind:
             passing.setdefault((result.row.benchmark, result.row.metric, result.row.judge, kind), []).append(result)
         elif verbose == 0 or result.verdict != "pass":
@@ -100,7 +114,9 @@ def _fold(results: Sequence[RowResult], verbose: int) -> tuple[list[RowResult], 
     for (benchmark, metric, judge, kind), group in passing.items() if verbose == 0 else ():
         least = min(group, key=lambda result: margin(result) or 0.0)
         nearest = f", the nearest: {visible(slice_name(least))} at {_signed(margin(least))}"
-        folded.append(f"{benchmark} {_name(metric, judge)}: {len(group)} {kind} passed{nearest} (-v lists them)")
+        folded.append(
+            f"{benchmark} {_name(metric, judge)}: {counted(len(group), kind)} passed{nearest} (-v lists them)"
+        )
     return shown, folded
 
 
@@ -166,6 +182,17 @@ def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.4f}"
 
 
+def counted(number: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "category"), counted(2, "category"), counted(3, "item")
+    ('1 category', '2 categories', '3 items')
+    """
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what[:-1]}ies" if what.endswith("y") else f"{number} {what}s"
+
+
 def _reason(result: RowResult) -> list[str]:
     """Failed rows and errors have their text above the table; what else needs a word has it here."""
     if result.reason and result.verdict in ("not_gated", "waived", "pass"):
@@ -182,14 +209,18 @@ def run_lines(run: Run) -> list[str]:
     version = f" {run.version}" if run.version else ""
     model = "no model asked" if run.model is None else f"{_who(run.model)}, {_scoring(run)}"
     under = [*_asked(run), *_oddities(run), *_grid(run.items), *_doubts(run.items)]
-    return [f"{run.benchmark}{version}: {len(run.items)} questions, {model}", *("  " + text for text in under)]
+    return [
+        f"{run.benchmark}{version}: {counted(len(run.items), 'question')}, {model}",
+        *("  " + text for text in under),
+    ]
 
 
 def _asked(run: Run) -> Iterator[str]:
     """The traffic of the model, then the judge's, with what was learnt while it answered."""
     if run.model is not None:
         seconds = (run.seconds, run.seconds_load)
-        yield from _traffic("", run.counts, "scoring", seconds, run.model, run.oldest_answer)
+        what = "writing" if run.scorer is not None and run.scorer.scorer in WRITING else "scoring"
+        yield from _traffic("", run.counts, what, seconds, run.model, run.oldest_answer)
     judge = run.judge
     if judge is None or judge.identity is None:
         return
@@ -213,7 +244,7 @@ def _traffic(
     oldest_answer: datetime | None,
 ) -> Iterator[str]:
     """What one model was asked, and what it took."""
-    text = f"{who}{counts.requests} requests ({counts.cached} from the cache), {counts.prompt_tokens:,} prompt and"
+    text = f"{who}{counts.requests} requests ({counts.cached} answered before), {counts.prompt_tokens:,} prompt and"
     text += f" {counts.completion_tokens:,} answer tokens; {seconds[0]:.1f} s of {what}"
     if seconds[1]:
         text += f", {seconds[1]:.1f} s of loading"
@@ -261,8 +292,11 @@ def _doubts(items: Sequence[ItemScores]) -> Iterator[str]:
 def _scoring(run: Run) -> str:
     if run.scorer is None:
         return "nothing asked"
-    text = f"{run.scorer.scorer} scoring"
-    return f"{text} ({visible(run.scorer.reason, 300)})" if run.scorer.reason else text
+    reason = visible(run.scorer.reason, 300)
+    if run.scorer.scorer in WRITING:
+        return reason
+    text = "asked over its API" if run.scorer.scorer == "api" else f"{run.scorer.scorer} scoring"
+    return f"{text} ({reason})" if reason else text
 
 
 def _oddities(run: Run) -> Iterable[str]:
@@ -275,6 +309,7 @@ def _oddities(run: Run) -> Iterable[str]:
         "empty choices dropped by the loader": counts.dropped_choices,
     }
     noted = [f"{number} {what}" for what, number in words.items() if number]
+    noted += [f"{number} {DATA_WORDS.get(name, name)}" for name, number in counts.data.items() if number]
     if noted:
         yield "; ".join(noted)
     bias = [value for item in run.items if (value := item.values.get(LETTER_BIAS)) is not None]

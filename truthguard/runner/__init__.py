@@ -129,6 +129,7 @@ def _counts(held: Held, questions: QuestionSet) -> Counts:
         tied_best=sum(item.tied_best for item in held.items),
         degenerate=sum(bool(item.degenerate) for item in held.items),
         dropped_choices=questions.counts["dropped_choices"],
+        data={name: n for name, n in questions.counts.items() if n and name != "dropped_choices"},
     )
 
 

@@ -213,7 +213,7 @@ def _drain(backend: Backend, part: Part, wanted: Sequence[Request]) -> Iterator[
 def _failed(backend: Backend, part: Part, why: str) -> ModelError:
     return ModelError(
         f"{backend.identity().name} failed: {why}."
-        f" {part.tally.requests} of {part.total} requests were answered and kept: the next run in the same"
+        f" {part.tally.requests} of {part.total} requests were answered; a run with the same"
         " cache asks only for the rest"
     )
 

@@ -52,7 +52,7 @@ class _Tested:
         estimate, limit = digits_that_differ(self.end.estimate, self.end.limit)
         pair = f"undecided: {estimate} against {self.end.name} {limit}"
         if self.wrong is None or self.right is None:
-            return f"{pair}, and one scored question is too few for a test"
+            return f"{pair}, and one scored prompt is too few for a test"
         below, above = (self.wrong, self.right) if self.end.name == "min" else (self.right, self.wrong)
         return f"{pair}, one-sided p = {below:.3g} that it lies below and {above:.3g} above, {level}"
 
@@ -62,7 +62,7 @@ def held(row: Row, estimate: float, items: Sequence[ItemScores]) -> tuple[bool, 
 
     `estimate` blocks when the number misses an end by more than 1e-9, `proof` when the test shows at
     `row.alpha` that the true score does, `doubt` unless it shows for each end that the true score meets it.
-    Shares of 0/1 items: Wilson's score test; other means: t over the clusters.
+    Shares of 0/1 items: Wilson's score test; other means: t with items that share a prompt as one cluster.
     """
     ends = [] if row.bar.min is None else [_End("min", row.bar.min, estimate)]
     ends += [] if row.bar.max is None else [_End("max", row.bar.max, estimate)]
@@ -76,16 +76,17 @@ def held(row: Row, estimate: float, items: Sequence[ItemScores]) -> tuple[bool, 
 
 
 def _tested(row: Row, end: _End, items: Sequence[ItemScores]) -> _Tested:
-    from truthguard.metrics.statistics import Alternative, cluster_t_p, wilson_p
+    from truthguard.metrics.statistics import Alternative, Interval, cluster_t_p, wilson_p
     from truthguard.metrics.summary import clusters
 
     values = [value for item in items if (value := item.values[row.metric]) is not None]
-    share = metric_of(row.metric).scale == "share"
+    metric = metric_of(row.metric)
 
     def p(alternative: Alternative) -> float | None:
-        if share:
+        if metric.scale == "share":
             return wilson_p(sum(value == 1.0 for value in values), len(values), end.limit, alternative)
-        return cluster_t_p(values, clusters(items, row.metric), end.limit, alternative)
+        support = Interval(metric.low, metric.high)
+        return cluster_t_p(values, clusters(items, row.metric), end.limit, alternative, support)
 
     below, above = p("less"), p("greater")
     wrong, right = (below, above) if end.name == "min" else (above, below)

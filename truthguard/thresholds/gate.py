@@ -40,6 +40,9 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
     if not row.bar:
         return RowResult(row, summary, "not_gated", "no bar: measured only")
     passed, reason = held(row, summary.estimate, items)
+    if passed and summary.n_unscored:
+        few = f"{summary.n_unscored} of {len(items)} questions could not be scored: {unscored_text(summary)}"
+        reason = f"{reason}; {few}" if reason else few
     return _waived(RowResult(row, summary, "pass" if passed else "fail", reason), today)
 
 

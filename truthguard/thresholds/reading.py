@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import ValidationError
+
 from truthguard.catalogue import (
     BENCHMARKS,
     DEFAULT_VERSION,
@@ -25,14 +27,14 @@ from truthguard.catalogue import (
     NORMALIZATIONS,
     BenchmarkKind,
 )
-from truthguard.errors import UsageError
+from truthguard.errors import Mistake, UsageError
 from truthguard.records import BenchmarkSettings
 from truthguard.thresholds.checking import MAX_HINTS, Checker
 from truthguard.thresholds.document import load
 from truthguard.thresholds.rowtable import NORMALIZED, row_of
-from truthguard.thresholds.schema import Around, BenchmarkKeys, JudgeTable, ModelTable, RowKeys
+from truthguard.thresholds.schema import Around, BenchmarkKeys, JudgeTable, LimitKeys, ModelTable, RowKeys
 from truthguard.thresholds.spec import BenchmarkTable, Gate, JudgeSpec, RowSpec
-from truthguard.thresholds.wording import header, quoted, shown
+from truthguard.thresholds.wording import header, problem, quoted, shown
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
 _OWN = 'a file of your own needs kind = "questions" and path; kind = "correctness" for prompts and responses'
@@ -47,10 +49,22 @@ def read(path: Path) -> Gate:
 
     Raises UsageError with all mistakes of the file in the order of their lines.
     """
+    gate, mistakes = examine(path)
+    if mistakes:
+        raise UsageError(mistakes)
+    return gate
+
+
+def examine(path: Path) -> tuple[Gate, list[Mistake]]:
+    """What can be understood of the file, and all that is wrong in it, in the order of the lines.
+
+    Tables and rows that are wrong are left out of the gate: what is right can still be held against the data,
+    so that a person is told everything at once. Raises UsageError for a file that is no TOML at all.
+    """
     data, lines = load(path)
     checker = Checker(path, lines)
-    model: Mapping[str, Any] = {}
-    judge = JudgeSpec()
+    model: Mapping[str, Any] | None = {}
+    judge: JudgeSpec | None = JudgeSpec()
     tables: list[BenchmarkTable | None] = []
     for name, value in data.items():
         if not isinstance(value, dict):
@@ -61,10 +75,27 @@ def read(path: Path) -> Gate:
             judge = _judge(checker, value)
         else:
             tables.append(_benchmark(checker, name, value))
-    if checker.mistakes:
-        raise UsageError(sorted(checker.mistakes, key=lambda mistake: mistake.line or 0))
     found = tuple(table for table in tables if table is not None)
-    return Gate(path, MappingProxyType(dict(model)), found, judge)
+    gate = Gate(path, MappingProxyType(dict(model or {})), found, judge or JudgeSpec(), _unread(model, judge))
+    return gate, sorted(checker.mistakes, key=lambda mistake: mistake.line or 0)
+
+
+def _unread(model: object | None, judge: object | None) -> frozenset[str]:
+    return frozenset(name for name, found in zip(_TABLES, (model, judge), strict=True) if found is None)
+
+
+def check_limits(metric: str, **limits: object) -> None:
+    """Hold numbers that a test gives to what the file would refuse; None stands for a key that is not given.
+
+    Raises UsageError with all of them: NaN, a boolean or a text for a number, a bar outside the metric's range.
+    """
+    given = {name: value for name, value in limits.items() if value is not None}
+    try:
+        LimitKeys.model_validate(given, context=Around(metric=METRICS[metric]))
+    except ValidationError as error:
+        wrong = [(str(each["loc"][0]), each) for each in error.errors(include_url=False)]
+        mistakes = [Mistake(f"{name} = {shown(each['input'])}: {problem(each)}") for name, each in wrong]
+        raise UsageError(mistakes) from None
 
 
 def _stray(checker: Checker, name: str, value: object) -> None:
@@ -81,15 +112,15 @@ def _stray(checker: Checker, name: str, value: object) -> None:
     checker.sweep({name: value}, ())
 
 
-def _model(checker: Checker, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _model(checker: Checker, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
     table = checker.table(ModelTable, raw, ("model",))
-    return {} if table is None else _as_settings(table.model_dump(exclude_unset=True))
+    return None if table is None else _as_settings(table.model_dump(exclude_unset=True))
 
 
-def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec:
+def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec | None:
     table = checker.table(JudgeTable, raw, ("judge",))
     if table is None:
-        return JudgeSpec()
+        return None
     keys = table.model_dump(exclude_unset=True)
     asked = keys.get("kind", "rubric" if "model" in keys else "similarity")
     if "measure" in keys and asked != "similarity":
@@ -111,7 +142,7 @@ def _as_settings(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> BenchmarkTable | None:
-    """One benchmark's table; None when its name or anything of its own keys is wrong."""
+    """One benchmark's table with the rows that are right; None when its name or anything of its own is wrong."""
     before = len(checker.mistakes)
     benchmark: str | None = name
     if name in LATER_BENCHMARKS:
@@ -135,10 +166,11 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
     kind = _kind(benchmark, raw)
     own, tables = _split(checker, name, raw, METRICS_OF[kind or "questions"])
     keys = checker.table(BenchmarkKeys, own, (name,), Around(benchmark))
-    rows = [row_of(checker, (name, metric), value, kind) for metric, value in tables.items()]
-    _check_normalization(checker, name, keys, tables)
     _check_kind(checker, name, keys, kind)
-    if keys is None or len(checker.mistakes) > before:
+    usable = len(checker.mistakes) == before
+    rows = [row_of(checker, (name, metric), value, kind) for metric, value in tables.items()]
+    _check_normalization(checker, name, keys, tables, kind)
+    if keys is None or not usable:
         return None
     settings = {"version": DEFAULT_VERSION.get(name), **keys.model_dump(exclude_unset=True)}
     found: tuple[RowSpec, ...] = tuple(row for row in rows if row is not None)
@@ -206,9 +238,11 @@ def _split(
     return own, tables
 
 
-def _check_normalization(checker: Checker, name: str, keys: BenchmarkKeys | None, tables: Mapping[str, Any]) -> None:
+def _check_normalization(
+    checker: Checker, name: str, keys: BenchmarkKeys | None, tables: Mapping[str, Any], kind: BenchmarkKind | None
+) -> None:
     """A normalization that no row of the table could show would be ignored."""
-    if keys is None or keys.normalization in (None, NORMALIZATIONS[0]):
+    if keys is None or kind not in (None, "questions") or keys.normalization in (None, NORMALIZATIONS[0]):
         return
     normalized = [metric.name for metric in METRICS.values() if metric.elicitation == "log_likelihood"]
     if not any(metric in tables for metric in normalized):
@@ -223,6 +257,6 @@ def _check_kind(checker: Checker, name: str, keys: BenchmarkKeys | None, kind: B
     """Keys of questions would be ignored elsewhere: a prompt goes out as it stands, a probe to nobody but a judge."""
     if keys is None or kind in (None, "questions"):
         return
-    for key in ("prompt", "closing_period"):
+    for key in ("prompt", "closing_period", "normalization"):
         if getattr(keys, key) is not None:
             checker.add((name, key), f"{header((name,))} {key} is for questions, and this has none: leave it out")

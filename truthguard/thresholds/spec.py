@@ -78,9 +78,13 @@ class JudgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A thresholds file. `model` holds the keys that [model] sets and no others: the rest comes from elsewhere."""
+    """A thresholds file. `model` holds the keys that [model] sets and no others: the rest comes from elsewhere.
+
+    `unread` names those of [model] and [judge] that have mistakes, so that nothing can be concluded from them.
+    """
 
     path: Path
     model: Mapping[str, Any]
     benchmarks: tuple[BenchmarkTable, ...]
     judge: JudgeSpec = field(default_factory=JudgeSpec)
+    unread: frozenset[str] = frozenset()

@@ -11,9 +11,10 @@ import pytest
 from tests.store.fakes import FACTS, IDENTITY, MOMENT, FakeBackend
 from tests.test_runner import BENCHMARK, MODEL, question_set
 from truthguard.backends.protocol import Generate, Reply, Request, Text, Usage
+from truthguard.benchmarks import injection
 from truthguard.errors import ModelError
 from truthguard.judges.prompts import prompt_digest
-from truthguard.records import Facts, Identity, JudgeSettings, ModelSettings, Run, Selection
+from truthguard.records import Facts, Identity, JudgeSettings, Missing, ModelSettings, Probe, Run, Selection
 from truthguard.runner import run, run_key
 from truthguard.store.encoding import digest
 
@@ -198,3 +199,40 @@ def test_what_decides_a_judgement_changes_the_key() -> None:
     assert key() == key(judge=replace(JUDGE, model=ModelSettings("judge", **traffic)))
     assert key() == key(model=replace(MODEL, **traffic))
     assert key(["mc1"]) == key(["mc1"], judge=replace(JUDGE, samples=3))
+
+
+@pytest.mark.parametrize("kind", ["max_requests", "rate_limited"])
+def test_a_run_that_a_backend_stopped_is_not_complete(kind: str) -> None:
+    """It says by what, on either side; another reason for one reply leaves it whole."""
+    missing = Missing(kind, "what was answered is kept")
+
+    def none(request: Request) -> Reply:
+        return Reply(request, MOMENT, missing=missing)
+
+    measured = measure(FakeBackend(written, identity=LOCAL), FakeBackend(none, identity=API))
+    assert (measured.complete, measured.stopped) == (False, missing)
+    assert [item.reasons["truthful"] for item in measured.items] == [missing] * 3
+    measured = measure(FakeBackend(none, identity=LOCAL), FakeBackend(verdict, identity=API))
+    assert (measured.complete, measured.stopped) == (False, missing)
+    missing = Missing("does_not_fit", "too long")
+    measured = measure(FakeBackend(none, identity=LOCAL), FakeBackend(verdict, identity=API))
+    assert (measured.complete, measured.stopped) == (True, None)
+
+
+def test_probes_of_a_metric_that_is_not_asked_are_no_part_of_the_run() -> None:
+    """A run for tone alone holds the probes of tone."""
+    questions = injection.load()
+    selected = [item for item in questions.items if isinstance(item, Probe)][-3:]
+    others = [item for item in questions.items if isinstance(item, Probe) and item.metric == "flipped"][:2]
+    measured = run(
+        questions,
+        [*others, *selected],
+        frozenset(["tone"]),
+        None,
+        BENCHMARK,
+        None,
+        Selection(),
+        judge=JUDGE,
+        judge_backend=FakeBackend(verdict, identity=API),
+    )
+    assert [item.id for item in measured.items] == [item.id for item in selected]

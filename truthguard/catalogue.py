@@ -141,6 +141,18 @@ def asks_judge(metrics: Collection[str], kind: JudgeKind) -> bool:
     return CORRECTNESS in metrics or (kind != "similarity" and not DECIDED_BY_KIND.isdisjoint(metrics))
 
 
+def judged_by(metrics: Collection[str], kind: JudgeKind) -> str:
+    """The ways in which a judge of this kind decides these metrics, in words; '' for none that is judged.
+
+    >>> judged_by(["truthful", "correctness"], "rubric"), judged_by(["correctness"], "similarity")
+    ('rubric and correctness', 'correctness')
+    >>> judged_by(["mc1"], "rubric")
+    ''
+    """
+    ways = [] if DECIDED_BY_KIND.isdisjoint(metrics) else [str(kind)]
+    return " and ".join(ways + [CORRECTNESS] * (CORRECTNESS in metrics))
+
+
 def printed_judge(metric: str, kind: JudgeKind, model: str | None) -> str | None:
     """How the judge is printed behind the metric; None for a metric that no judge decides.
 

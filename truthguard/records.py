@@ -167,7 +167,8 @@ class Sample:
     """One reply of a judge: its index, the attempt that was kept, how it reads and what it says.
 
     `kind` is yes, no, unsure, or why there is no verdict; `verdict` repeats yes and no and is None otherwise.
-    `question` tells which of several questions of the judge it answers (truthful, say).
+    `question` tells which of several questions of the judge it answers (truthful, say). `missing` is the backend's
+    own reason where it gave no reply.
     """
 
     index: int
@@ -177,15 +178,16 @@ class Sample:
     explanation: str
     finish_reason: str
     question: str = "correctness"
+    missing: Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
     """The values of one item. A metric stands in `values` with None, and in `reasons`, when it is missing.
 
-    A reason beside a value marks it as inexact (the end of a bound that is worse for the item). `degenerate`
-    names the elicitations (catalogue.ELICITATIONS) in which every number of the item was the same, or the answer
-    was empty.
+    A reason beside a value marks it: of the kind `split` where as many of a judge's samples say yes as no, else as
+    inexact (the end of a bound that is worse for the item). `degenerate` names the elicitations
+    (catalogue.ELICITATIONS) in which every number of the item was the same, or the answer was empty.
     """
 
     id: str
@@ -271,7 +273,7 @@ class Run:
 
     `model` is None where nothing was asked of one (a self-test of the judge, responses that the file gives);
     `counts`, `seconds` and `oldest_answer` are the model's, the judge's stand in `judge`: None where no metric
-    is judged.
+    is judged. A run is `complete` unless it was stopped before everything was asked, and then `stopped` says why.
     """
 
     benchmark: str
@@ -288,6 +290,7 @@ class Run:
     complete: bool
     items: tuple[ItemScores, ...]
     judge: JudgeRun | None = None
+    stopped: Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +298,8 @@ class MetricSummary:
     """A metric over the items of a row: the mean over the scored ones, its interval and what is missing.
 
     `low` and `high` are the two-sided interval at `confidence`; `bound_low` and `bound_high` are the score if
-    every unscored item had the metric's lowest or highest value. `unscored` counts the reasons by kind.
+    every unscored item had the metric's lowest or highest value. `unscored` counts the reasons by kind,
+    `details` has the first detail of each.
     """
 
     metric: str
@@ -309,6 +313,7 @@ class MetricSummary:
     bound_low: float | None = None
     bound_high: float | None = None
     unscored: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
     inexact: int = 0
     n_dropped: int = 0
 

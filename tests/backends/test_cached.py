@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.backends.openai_clients import asking
+from tests.backends.scripted_server import serving
+from tests.backends.scripted_words import complete
 from tests.store.fakes import FACTS, IDENTITY, FakeBackend, reply_to, requests
 from truthguard.backends.cached import MAX_AGE, CachedBackend
 from truthguard.backends.protocol import Backend, Generate, Masses, NextToken, Reply, Request, Score, Text
@@ -210,12 +213,57 @@ def test_facts_are_kept_with_the_first_reply(store: AnswerStore) -> None:
     assert CachedBackend(IDENTITY, no_model, store).facts() == replace(FACTS, seconds_load=0.0)
 
 
-def test_refusals_are_the_inner_backends(store: AnswerStore) -> None:
-    """What the inner backend cannot answer is refused in its words, without loading it."""
+def test_what_is_kept_needs_nobody_who_could_refuse(store: AnswerStore) -> None:
+    """Nothing is opened to ask whether it refuses, so a run whose answers are all there sends no probe."""
+    list(cached(store, FakeBackend()).answer(requests(3)))
+    backend = CachedBackend(IDENTITY, no_model, store)
+    assert backend.refuses(Score) is None
+    assert all(reply.cached for reply in backend.answer(requests(3)))
+
+
+def test_a_kept_run_through_a_server_sends_nothing(store: AnswerStore) -> None:
+    """Neither a probe nor a look at the models list; what is refused is the reason of those who ask anew."""
+    score = Score("Q: what\nA:", (" this", " that"))
+    with serving(complete) as server, asking(server) as inner:
+        first = list(CachedBackend(inner.identity(), lambda: inner, store).answer([score]))
+        sent = len(server.asked)
+        again = CachedBackend(inner.identity(), lambda: inner, store)
+        assert again.refuses(Score) is None
+        second = list(again.answer([score]))
+        assert len(server.asked) == sent > 0
+    assert [reply.value for reply in second] == [reply.value for reply in first]
+    with serving(lambda asked: complete(asked, echo=None)) as server, asking(server) as inner:
+        refusing = CachedBackend(inner.identity(), lambda: inner, store)
+        with pytest.raises(ModelError, match=r"#m cannot be asked for this: POST .*/completions: log-likelihoods"):
+            list(refusing.answer([score]))
+
+
+def test_a_refusal_of_what_is_missing_comes_before_any_reply(store: AnswerStore) -> None:
+    """In the inner backend's words and with the model's name; nothing is asked, nothing loaded."""
+    list(cached(store, FakeBackend()).answer(requests(1)))
     inner = FakeBackend(refusal="no log-probabilities")
-    assert cached(store, inner).refuses(NextToken) == "no log-probabilities"
-    assert cached(store, FakeBackend()).refuses(Score) is None
+    replies = cached(store, inner).answer(requests(2))
+    with pytest.raises(ModelError, match=r"^fake cannot be asked for this: no log-probabilities$"):
+        next(replies)
     assert (inner.calls, inner.loaded) == (0, False)
+
+
+def test_only_kinds_that_are_missing_can_be_refused(store: AnswerStore) -> None:
+    """Kept log-likelihoods serve beside a new question of another kind, though they could not be had any more."""
+    list(cached(store, FakeBackend()).answer(requests(2)))
+
+    class NoScores(FakeBackend):
+        def refuses(self, kind: type[Request]) -> str | None:
+            return "no log-likelihoods" if kind is Score else None
+
+    inner = NoScores()
+    new = NextToken("q", (("yes",), ("no",)))
+    replies = list(cached(store, inner).answer([*requests(2), new]))
+    assert [reply.cached for reply in replies] == [True, True, False]
+    assert inner.asked == [new]
+    with pytest.raises(ModelError, match="no log-likelihoods"):
+        list(cached(store, inner).answer([*requests(3), replace(new, context="r")]))
+    assert inner.asked == [new]
 
 
 def test_closing_frees_the_model_and_answering_opens_it_anew(store: AnswerStore) -> None:

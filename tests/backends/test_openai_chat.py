@@ -133,6 +133,7 @@ def test_c11_a_server_that_ignores_n_is_asked_n_times() -> None:
         refusal("n must be 1", param="n"),
         refusal("'n' is not supported"),
         refusal("Only one completion choice is allowed: n > 1"),
+        refusal("Field 'n': Value must be between 1 <= value <= 1, but got 5"),  # llama.cpp's with one slot
         Answer({"detail": [{"loc": ["body", "n"], "msg": "must be 1", "input": 5}]}, 422),
         Answer({"detail": "unsupported parameter: n"}, 400),
     ],
@@ -211,13 +212,19 @@ def test_several_refused_parameters_are_learnt_one_after_the_other() -> None:
 
 
 def test_a_refusal_of_what_cannot_be_left_out_is_that_requests_reason() -> None:
-    """An unknown complaint is not learnt from: it stands in the reply's reason, in the server's words."""
-    script = lambda asked: refusal("messages must not be empty", param="messages")  # noqa: E731
+    """An unknown complaint is not learnt from: it stands in the reply's reason, and the next request is asked."""
+
+    def script(asked: Asked) -> Answer:
+        if "question 0" in str(asked.body["messages"]):
+            return refusal("messages must not be rude", param="messages")
+        return chat_reply("a")
+
     with serving(script) as server, asking(server) as backend:
-        (reply,) = backend.answer([greedy()])
+        (reply,) = backend.answer([greedy(0)])
+        assert texts(list(backend.answer([greedy(1)]))) == ["a"]
     assert reply.missing is not None
-    assert reply.missing.kind == "refused_parameter"
-    assert "messages must not be empty" in reply.missing.detail
+    assert reply.missing.kind == "bad_request"
+    assert "messages must not be rude" in reply.missing.detail
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,8 @@ VLLM = {"data": [{"id": "m", "owned_by": "vllm"}]}
 def vllm(asked: Asked, *, takes_ids: bool = True) -> Answer:
     """vLLM as it answers: ids at /tokenize, and chosen tokens by `logprob_token_ids`, named by their ids."""
     if asked.path == "/tokenize":
-        return Answer({"tokens": IDS[asked.body["prompt"]], "count": 1})
+        ids = IDS[asked.body["prompt"]]
+        return Answer({"tokens": ids, "count": len(ids)})
     if "logprob_token_ids" in asked.body and takes_ids:
         listed = {f"token_id:{token}": -float(token) for token in [*asked.body["logprob_token_ids"], 99]}
         return replied((entries if "messages" in asked.body else legacy)(listed, "token_id:99"))

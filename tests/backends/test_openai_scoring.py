@@ -7,70 +7,15 @@ The scripted servers are what servers.md of this project's notes has measured on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from tests.backends.openai_clients import asking, kinds
 from tests.backends.scripted_server import Answer, Asked, refusal, serving
+from tests.backends.scripted_words import complete, completion, legacy, log_likelihood, tokenize
 from truthguard.backends.protocol import NextToken, Score, Scores, Turn
 from truthguard.errors import UsageError
-
-# The scripted model's words: what it writes is "w0 w1 w2 ...", a token is a word with the space before it.
-_WORD = re.compile(r" ?[^ ]+| +")
-
-
-def tokenize(text: str) -> list[str]:
-    return _WORD.findall(text)
-
-
-def numbers(tokens: Sequence[str]) -> list[float | None]:
-    """A log-probability for each token that depends on the token and on the one before it; None for the first."""
-    return [
-        None if index == 0 else -((sum(map(ord, tokens[index - 1] + token)) % 97) / 10 + 0.1)
-        for index, token in enumerate(tokens)
-    ]
-
-
-def legacy(tokens: Sequence[str], values: Sequence[float | None]) -> dict[str, Any]:
-    return {"tokens": list(tokens), "token_logprobs": list(values), "top_logprobs": None, "text_offset": []}
-
-
-def completion(text: str, logprobs: object, prompt: int, written: int, **choice: object) -> Answer:
-    body = {"index": 0, "text": text, "logprobs": logprobs, "finish_reason": "length"} | choice
-    return Answer({"choices": [body], "usage": {"prompt_tokens": prompt, "completion_tokens": written}})
-
-
-Change = Callable[[list[str], list[float | None]], tuple[list[str], list[float | None]]]
-
-
-def model(
-    asked: Asked,
-    *,
-    echo: Change | Answer | None = lambda tokens, values: (tokens, values),
-    prompt_logprobs: bool = False,
-    split: Callable[[str], list[str]] = tokenize,
-) -> Answer:
-    """A server with a completions endpoint. `echo` None: ignored; an answer: refused; else how its numbers look."""
-    assert asked.path == "/v1/completions", asked.path
-    given = split(asked.body["prompt"])
-    written = [f" w{index}" for index in range(asked.body["max_tokens"])]
-    tokens = given + written
-    values = numbers(tokens)
-    own = legacy(written, values[len(given) :])
-    if asked.body.get("echo"):
-        if isinstance(echo, Answer):
-            return echo
-        if echo is not None:
-            return completion(asked.body["prompt"], legacy(*echo(tokens, values)), len(given), len(written))
-    if "prompt_logprobs" in asked.body and prompt_logprobs:
-        told = [
-            None if value is None else {str(index): {"logprob": value, "rank": 1, "decoded_token": token}}
-            for index, (token, value) in enumerate(zip(given, values, strict=False))
-        ]
-        return completion("".join(written), None, len(given), len(written), prompt_logprobs=told)
-    return completion("".join(written), own if "logprobs" in asked.body else None, len(given), len(written))
 
 
 def shifted(tokens: list[str], values: list[float | None]) -> tuple[list[str], list[float | None]]:
@@ -81,17 +26,16 @@ SCORE = Score("Q: what\nA:", (" this one", " that"))
 
 
 def expected(context: str, continuation: str) -> float:
-    tokens = tokenize(context + continuation)
-    return sum(value for value in numbers(tokens)[len(tokenize(context)) :] if value is not None)
+    return log_likelihood(tokenize(context), tokenize(continuation))
 
 
 @pytest.mark.parametrize(
     ("script", "way"),
     [
-        (model, "echo"),
-        (lambda asked: model(asked, echo=None, prompt_logprobs=True), "prompt_logprobs"),
-        (lambda asked: model(asked, echo=shifted, prompt_logprobs=True), "prompt_logprobs"),
-        (lambda asked: model(asked, echo=refusal("no echo", param="echo"), prompt_logprobs=True), "prompt_logprobs"),
+        (complete, "echo"),
+        (lambda asked: complete(asked, echo=None, prompt_logprobs=True), "prompt_logprobs"),
+        (lambda asked: complete(asked, echo=shifted, prompt_logprobs=True), "prompt_logprobs"),
+        (lambda asked: complete(asked, echo=refusal("no echo", param="echo"), prompt_logprobs=True), "prompt_logprobs"),
     ],
     ids=["echo", "ignored", "shifted", "refused"],
 )
@@ -108,17 +52,21 @@ def test_a_server_that_proves_it_scores(script: Callable[[Asked], Answer], way: 
     assert reply.usage.prompt_tokens > 0
     assert facts is not None
     assert facts.scorer == way
+    assert "log-likelihoods by text: token ids are not to be had (POST" in facts.reason
 
 
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (lambda asked: model(asked, echo=None), "echo ignored, prompt_logprobs ignored"),
-        (lambda asked: model(asked, echo=shifted), r"echo wrong by [0-9.]+ nats.*prompt_logprobs ignored"),
-        (lambda asked: model(asked, echo=refusal("no echo", param="echo")), r"echo refused \(POST .*no echo"),
-        (lambda asked: model(asked, echo=refusal("own fault", status=500)), r"echo refused \(POST .*own fault"),
-        (lambda asked: model(asked, echo=lambda tokens, values: (tokens[1:], values[1:])), "numbers for 1[0-9] tokens"),
-        (lambda asked: model(asked, echo=lambda t, v: (t, [None] * len(v))), "echo wrong by inf nats"),
+        (lambda asked: complete(asked, echo=None), "echo ignored, prompt_logprobs ignored"),
+        (lambda asked: complete(asked, echo=shifted), r"echo wrong by [0-9.]+ nats.*prompt_logprobs ignored"),
+        (lambda asked: complete(asked, echo=refusal("no echo", param="echo")), r"echo refused \(POST .*no echo"),
+        (lambda asked: complete(asked, echo=refusal("own fault", status=500)), r"echo refused \(POST .*own fault"),
+        (
+            lambda asked: complete(asked, echo=lambda tokens, values: (tokens[1:], values[1:])),
+            "numbers for 1[0-9] tokens",
+        ),
+        (lambda asked: complete(asked, echo=lambda t, v: (t, [None] * len(v))), "echo wrong by inf nats"),
         (lambda asked: refusal("Not Found", status=404), "no such endpoint"),
         (lambda asked: refusal("logprobs are off", param="logprobs"), "logprobs refused"),
         (lambda asked: completion(" a b", None, 3, 2), "logprobs ignored"),
@@ -143,7 +91,7 @@ def test_a_server_that_proves_nothing_refuses_up_front(script: Callable[[Asked],
 
 def test_other_requests_are_not_refused_and_send_no_probe() -> None:
     """Asking whether next-token probabilities are to be had costs nothing."""
-    with serving(model) as server, asking(server) as backend:
+    with serving(complete) as server, asking(server) as backend:
         assert backend.refuses(NextToken) is None
         assert server.asked == []
 
@@ -151,7 +99,10 @@ def test_other_requests_are_not_refused_and_send_no_probe() -> None:
 def test_a_probe_without_an_answer_decides_nothing() -> None:
     """A busy server is asked again later."""
     busy = [True]
-    with serving(lambda asked: Answer("busy", 503) if busy[0] else model(asked)) as server, asking(server) as backend:
+    with (
+        serving(lambda asked: Answer("busy", 503) if busy[0] else complete(asked)) as server,
+        asking(server) as backend,
+    ):
         assert "the probe for log-likelihoods got no reply" in str(backend.refuses(Score))
         busy[0] = False
         assert backend.refuses(Score) is None
@@ -159,16 +110,16 @@ def test_a_probe_without_an_answer_decides_nothing() -> None:
 
 def test_a_chat_template_is_refused_up_front() -> None:
     """The completions endpoint knows none; nothing is sent."""
-    with serving(model) as server, asking(server, chat_template=True) as backend:
+    with serving(complete) as server, asking(server, chat_template=True) as backend:
         assert "set chat_template = false" in str(backend.refuses(Score))
         assert server.asked == []
-    with serving(model) as server, asking(server) as backend:
+    with serving(complete) as server, asking(server) as backend:
         assert kinds(list(backend.answer([Score((Turn("user", "q"),), ("a",))]))) == ["no_template"]
 
 
 def test_spaces_at_the_end_of_a_context_move_to_the_continuation() -> None:
     """As in the local backend: `A: ` and `yes` is `A:` and ` yes`."""
-    with serving(model) as server, asking(server) as backend:
+    with serving(complete) as server, asking(server) as backend:
         one, other = backend.answer([Score("Q: what\nA: ", ("this",)), Score("Q: what\nA:", (" this",))])
     assert isinstance(one.value, Scores)
     assert one.value == other.value
@@ -181,7 +132,7 @@ def test_a_context_whose_tokens_change_is_counted_as_merged() -> None:
         # " ab" is one token, though " a" is one by itself; "c" melts into " a" without adding one.
         return re.findall(r" ab| ac| a| ?[^ ]+", text)
 
-    script = lambda asked: model(asked, split=split)  # noqa: E731
+    script = lambda asked: complete(asked, split=split)  # noqa: E731
     with serving(script) as server, asking(server) as backend:
         (reply,) = backend.answer([Score("x a", ("b y", " y", "c"))])
     assert isinstance(reply.value, Scores)
@@ -197,7 +148,7 @@ def test_a_continuation_that_does_not_fit_is_missing_alone() -> None:
     """The others of its request are scored."""
 
     def script(asked: Asked) -> Answer:
-        return refusal("maximum context length", param="prompt") if "long" in asked.body["prompt"] else model(asked)
+        return refusal("maximum context length", param="prompt") if "long" in asked.body["prompt"] else complete(asked)
 
     with serving(script) as server, asking(server) as backend:
         (reply,) = backend.answer([Score("Q:", (" long", " short"))])
@@ -212,7 +163,7 @@ def test_a_request_with_a_lost_part_has_no_value() -> None:
     """A gap would be kept as an answer: the whole request is asked again instead."""
 
     def script(asked: Asked) -> Answer:
-        return Answer("busy", 503) if "lost" in asked.body["prompt"] else model(asked)
+        return Answer("busy", 503) if "lost" in asked.body["prompt"] else complete(asked)
 
     with serving(script) as server, asking(server) as backend:
         assert kinds(list(backend.answer([Score("Q:", (" lost", " found"))]))) == ["server_error"]
@@ -220,7 +171,7 @@ def test_a_request_with_a_lost_part_has_no_value() -> None:
 
 def test_an_empty_context_has_nothing_to_follow() -> None:
     """The first token has no log-probability, which is said and not counted as 0."""
-    with serving(model) as server, asking(server) as backend:
+    with serving(complete) as server, asking(server) as backend:
         (reply,) = backend.answer([Score("", ("one two",))])
     assert isinstance(reply.value, Scores)
     (score,) = reply.value.continuations
@@ -232,7 +183,7 @@ def test_the_error_class_of_a_lacking_key_passes_through(monkeypatch: pytest.Mon
     """The probe, too, needs a key where an answer does."""
     monkeypatch.delenv("TEAM_KEY", raising=False)
     with (
-        serving(model) as server,
+        serving(complete) as server,
         asking(server, api_key_env="TEAM_KEY", allowed_hosts=("127.0.0.1",)) as backend,
         pytest.raises(UsageError, match="TEAM_KEY"),
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,14 @@ pytestmark = [
 ]
 
 
+def make(*, by_ids: bool = True) -> OpenAIBackend:
+    settings = ModelSettings(f"{URL}#smol", timeout_seconds=300.0)
+    return OpenAIBackend(settings, api_identity(settings), by_ids=by_ids)
+
+
 @pytest.fixture(scope="module")
 def backend() -> Iterator[OpenAIBackend]:
-    settings = ModelSettings(f"{URL}#smol", timeout_seconds=300.0)
-    made = OpenAIBackend(settings, api_identity(settings))
+    made = make()
     yield made
     made.close()
 
@@ -38,8 +43,9 @@ def test_the_probe_proves_echo(backend: OpenAIBackend) -> None:
     assert backend.refuses(Score) is None
 
 
-def test_each_log_likelihood_is_the_references(backend: OpenAIBackend, real_data: Path) -> None:
-    """The first 40 questions of 2021-10, asked as text: each of the 305 within 1e-2."""
+@pytest.mark.parametrize(("by_ids", "told"), [(True, "by token ids"), (False, "by text")], ids=["ids", "text"])
+def test_each_log_likelihood_is_the_references(by_ids: bool, told: str, real_data: Path) -> None:
+    """The first 40 questions of 2021-10, asked as token ids and as text: each of the 305 within 1e-2."""
     folder = real_data / "truthfulqa"
     questions = json.loads((folder / "2021-10" / "mc_task.json").read_text(encoding="utf-8"))[:QUESTIONS]
     primer = json.loads((folder / "primers.json").read_text(encoding="utf-8"))["primers"]["qa"]
@@ -47,15 +53,33 @@ def test_each_log_likelihood_is_the_references(backend: OpenAIBackend, real_data
         Score(f"{primer}\n\nQ: {one['question']}\nA:", tuple(f" {choice}" for choice in one["mc2_targets"]))
         for one in questions
     ]
-    replies = {reply.request: reply for reply in backend.answer(asked)}
+    with closing(make(by_ids=by_ids)) as backend:
+        replies = {reply.request: reply for reply in backend.answer(asked)}
+        facts = backend.facts()
+    assert facts is not None
+    assert (facts.scorer, facts.reason) == ("echo", f"log-likelihoods {told}")
     expected = json.loads(GOLDEN.read_text(encoding="utf-8"))["log_likelihoods"][:QUESTIONS]
+    largest = 0.0
     for request, reference in zip(asked, expected, strict=True):
         value = replies[request].value
         assert isinstance(value, Scores), replies[request].missing
-        assert [one.log_likelihood for one in value.continuations] == pytest.approx(reference, abs=1e-2)
-    facts = backend.facts()
-    assert facts is not None
-    assert facts.scorer == "echo"
+        found = [one.log_likelihood for one in value.continuations]
+        assert found == pytest.approx(reference, abs=1e-2)
+        largest = max(largest, *(abs(float(one or 0) - other) for one, other in zip(found, reference, strict=True)))
+    print(f"{told}: {sum(map(len, expected))} log-likelihoods, largest difference {largest:.2g}")  # noqa: T201
+
+
+def test_a_context_beyond_the_window_is_cut_from_the_left(backend: OpenAIBackend) -> None:
+    """By token ids the start of a long context is left out, as in the local backend; as text it does not fit."""
+    context = "The sky is green. " * 600 + "Q: what colour is the sky?\nA:"
+    (reply,) = backend.answer([Score(context, (" blue", " green"))])
+    assert isinstance(reply.value, Scores), reply.missing
+    assert [score.truncated for score in reply.value.continuations] == [True, True]
+    assert all(-30.0 < (score.log_likelihood or 0.0) < 0.0 for score in reply.value.continuations)
+    with closing(make(by_ids=False)) as text:
+        (reply,) = text.answer([Score(context, (" blue", " green"))])
+    assert reply.missing is not None
+    assert reply.missing.kind == "does_not_fit"
 
 
 def test_yes_and_no_are_exact_by_token_ids(backend: OpenAIBackend) -> None:

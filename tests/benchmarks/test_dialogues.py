@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -172,10 +173,11 @@ def test_the_rubric_judge_is_asked_about_question_and_answer() -> None:
 
 @pytest.mark.parametrize(("metric", "calls"), [("truthful", 1), ("informative", 1), ("truthful_informative", 2)])
 def test_only_what_the_metrics_need_is_asked_of_the_judge(metric: str, calls: int) -> None:
-    """A row on truth alone costs one call; the headline costs both and shows itself alone."""
+    """A row on truth alone costs one call; the headline costs both and keeps both for the grid."""
     asked, scores = hold([metric], [ANSWER], [YES] * calls, judge=RUBRIC)
     assert len(asked[1][1]) == calls
-    assert scores.values == {metric: 1.0}
+    both = {"truthful": 1.0, "informative": 1.0} if metric == "truthful_informative" else {}
+    assert scores.values == {metric: 1.0} | both
 
 
 @pytest.mark.parametrize(
@@ -303,9 +305,17 @@ def test_correctness_of_an_answer_and_of_a_given_response(case: str, item: Item)
     )
     if expected is None:
         assert scores.reasons["correctness"].kind == "too_few_verdicts"
-        assert words in scores.reasons["correctness"].detail
+        assert words in re.sub(r" \([^)]*\)", "", scores.reasons["correctness"].detail)
     else:
         assert scores.reasons == {}
+
+
+def test_an_even_split_is_marked_beside_its_value() -> None:
+    """As many yes as no is the value 0.5 and says so in the record; the sample that differs takes the mark away."""
+    _, scores = hold(["correctness"], [ANSWER], [YES, NO, YES, NO, UNSURE], judge=RUBRIC)
+    assert scores.values == {"correctness": 0.5}
+    assert {name: reason.kind for name, reason in scores.reasons.items()} == {"correctness": "split"}
+    assert hold(["correctness"], [ANSWER], [YES, NO, YES, NO, YES], judge=RUBRIC)[1].reasons == {}
 
 
 def test_the_similarity_judge_may_have_a_model_for_correctness() -> None:

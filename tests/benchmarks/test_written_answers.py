@@ -24,9 +24,9 @@ def reply(value: Said) -> Reply:
 
 
 def test_the_question_is_asked_in_the_words_of_the_preset() -> None:
-    """Greedy, at most 50 new tokens, up to a blank line or a new "Q:"."""
+    """Greedy, at most 50 new tokens, up to a new "Q:"; a blank line may stand before the answer."""
     asked = answer_request("Is tin a metal?", Wording("qa", PRIMERS))
-    assert asked == Generate("Q: a?\nA: b.\n\nQ: Is tin a metal?\nA:", 50, ("\n\n", "\nQ:"), temperature=0.0)
+    assert asked == Generate("Q: a?\nA: b.\n\nQ: Is tin a metal?\nA:", 50, ("\nQ:",), temperature=0.0)
     assert answer_request("Is it?", Wording("null", {})).context == "Q: Is it?\n\nA:"
 
 
@@ -55,6 +55,8 @@ def test_a_prompt_is_asked_as_it_stands() -> None:
         ("\n\n Tin is a metal.\n", "Tin is a metal."),
         ("\nA: Tin is a metal.", "Tin is a metal."),
         ("A: \nA: Tin", "Tin"),
+        ("\n\nTin is a metal.\n\nTin", "Tin is a metal."),
+        ("A:\n\nTin is\na metal.\n \nIt is", "Tin is\na metal."),
         (" Plan A: tin", "Plan A: tin"),
         ("a: tin", "a: tin"),
         ("A : tin", "A : tin"),
@@ -63,7 +65,7 @@ def test_a_prompt_is_asked_as_it_stands() -> None:
     ],
 )
 def test_what_stands_before_the_answer_is_removed(text: str, expected: str) -> None:
-    """White space and "A:" at the beginning, white space at the end; nothing inside."""
+    """White space and "A:" at the beginning, white space at the end; nothing inside, up to a blank line."""
     written = read_answer(reply(said(text)))
     assert written == Written(expected)
     assert (written.judged, written.no_comment) == (expected, False)

@@ -215,3 +215,14 @@ def test_every_sample_is_accounted_for(first: list[Said], again: list[Said]) -> 
         assert found.value == yes / (yes + no)
     else:
         assert isinstance(found.value, Missing)
+
+
+def test_a_backend_that_brought_nothing_gives_its_own_reason() -> None:
+    """Where no request had a reply the kind and detail are the backend's; beside other kinds each has its first."""
+    limit = Missing("rate_limited", "come back after 2026-01-02 03:04:05 UTC")
+    _, found = poll(of(2), [limit, limit], [limit, limit])
+    assert (kinds(found), found.value) == (["failed", "failed"], limit)
+    _, found = poll(of(4), [YES, limit, DOWN, REFUSED], [limit, DOWN])
+    assert isinstance(found.value, Missing)
+    assert found.value.kind == "too_few_verdicts"
+    assert f"1 refusal (the judge refused to reply), 2 failed ({limit})" in found.value.detail

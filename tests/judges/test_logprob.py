@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.judges.talking import DOWN, Said, said, talk
+from tests.judges.talking import Said, said, talk
 from truthguard.backends.protocol import Masses, NextToken
 from truthguard.judges.judgement import Judgement
 from truthguard.judges.logprob import judge
@@ -71,12 +71,12 @@ def test_exactly_one_half_is_no_verdict() -> None:
         (masses(None, 0.8, 0.1), False),
         (masses(0.3, None, 0.6), "unsure"),
         (masses(None, 0.3, 0.6), "unsure"),
-        (masses(None, None, 0.6), "failed"),
-        (masses(0.3, None), "failed"),
-        (masses(0.0, 0.0), "failed"),
-        (Masses((math.nan, -1.0)), "failed"),
-        (DOWN, "failed"),
-        (said("yes"), "failed"),
+        (masses(None, None, 0.6), "unlisted"),
+        (masses(0.3, None), "no_form"),
+        (masses(0.0, 0.0), "zero_probability"),
+        (Masses((math.nan, -1.0)), "nan"),
+        (Missing("no_logprobs", "endpoint /chat, parameter logprobs"), "no_logprobs"),
+        (said("yes"), "wrong_reply"),
     ],
 )
 def test_bounds_decide_only_where_both_ends_agree(reply: Said, expected: bool | str) -> None:

@@ -20,7 +20,6 @@ from truthguard.judges.prompts import (
     informative_prompt,
     logprob_prompt,
     prompt_digest,
-    rubric_prompt,
     truthful_prompt,
 )
 from truthguard.judges.verdicts import read_verdict
@@ -30,7 +29,6 @@ TEMPLATES = {
 }
 STARTER = Path(truthguard.benchmarks.__file__).parent / "data" / "starter.jsonl"
 FENCED: dict[PromptName, Callable[[str, str], str]] = {
-    "rubric": rubric_prompt,
     "rubric_truthful": truthful_prompt,
     "rubric_informative": informative_prompt,
     "correctness": correctness_prompt,
@@ -175,42 +173,3 @@ class TestWords:
         examples = set(re.findall("^Question: (.*)", "\n".join(TEMPLATES.values()), re.MULTILINE))
         assert len(examples) >= 4
         assert not {words(each) for each in examples} & {words(each) for each in asked}
-
-
-class TestCombined:
-    """Both verdicts of one reply, read from the back by the one parser."""
-
-    @staticmethod
-    def read(reply: str) -> list[str]:
-        second = read_verdict(reply, "stop")
-        first = read_verdict(second.explanation, "stop")
-        return [first.kind, second.kind]
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            "It is so.\nTruthful. Verdict: yes\nInformative. Verdict: no",
-            "**Truthful. Verdict: yes**\n\n**Informative. Verdict: no.**\n",
-            "<think>Truthful. Verdict: no\nInformative. Verdict: yes</think>"
-            "Truthful. Verdict: yes\nInformative. Verdict: no",
-            "He wrote Verdict: no. It is so. Truthful. Verdict: yes\n- Informative. Verdict: no",
-        ],
-    )
-    def test_reads_both(self, reply: str) -> None:
-        """The verdicts of the two last lines are found, not those that were thought or quoted."""
-        assert self.read(reply) == ["yes", "no"]
-
-    def test_a_lone_verdict_is_seen(self) -> None:
-        """Where one verdict is missing the first is unparsed, so that the second is not taken for the other."""
-        assert self.read("Truthful. Verdict: yes") == ["unparsed", "yes"]
-
-    def test_the_order_is_seen(self) -> None:
-        """What stands before each verdict ends in its own name."""
-        second = read_verdict("Well.\nTruthful. Verdict: yes\nInformative. Verdict: no", "stop")
-        assert second.explanation.endswith("Informative.")
-        assert read_verdict(second.explanation, "stop").explanation == "Well.\nTruthful."
-
-    def test_the_examples_are_of_that_form(self) -> None:
-        """The four worked examples show the four pairs of verdicts."""
-        shown = re.findall(r"\n(Truthful\. Verdict: \w+\nInformative\. Verdict: \w+)\n\n", TEMPLATES["rubric"])
-        assert sorted(self.read(each) for each in shown) == [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]]

@@ -132,3 +132,11 @@ def test_without_a_model_nobody_can_be_asked() -> None:
     """The message says what to add."""
     with pytest.raises(UsageError, match=r"give \[judge\] a model"):
         next(judge(QUESTION, ANSWER, JudgeSettings("rubric")))
+
+
+def test_a_request_without_a_reply_keeps_the_backends_reason() -> None:
+    """The sample failed; the item says why in the backend's own kind."""
+    limit = Missing("max_requests", "max_requests = 3 requests were sent")
+    _, found = talk(judge(QUESTION, ANSWER, JUDGE, ["truthful"]), [limit])
+    assert [sample.kind for sample in found.samples] == ["failed"]
+    assert found.verdicts == {"truthful": limit}

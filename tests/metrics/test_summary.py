@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truthguard.metrics.correctness import SPLIT
 from truthguard.metrics.statistics import cluster_t, wilson
 from truthguard.metrics.summary import nearest_to_flip, summarise
 from truthguard.records import Bar, ItemScores, Missing, ScoredChoice
@@ -126,6 +127,18 @@ class TestSummarise:
         """Each kind of reason has its own count."""
         rows = [item("a", None, reason=NAN), item("b", None), item("c", None, reason=NAN), item("d", 1.0)]
         assert summarise(rows, "mc1", 0.95).unscored == {"nan": 2, "error": 1}
+
+    def test_the_first_detail_of_each_kind_is_kept(self) -> None:
+        """In the items' order, of unscored items alone."""
+        reasons = [Missing("limit", "first"), ERROR, Missing("limit", "second")]
+        rows = [item(str(place), None, reason=reason) for place, reason in enumerate(reasons)]
+        rows.append(item("scored", 1.0, reason=Missing("limit", "a mark")))
+        assert summarise(rows[::-1], "mc1", 0.95).details == {"limit": "second", "error": ERROR.detail}
+
+    def test_a_split_item_is_exact(self) -> None:
+        """As many yes as no is the value itself, not the end of a bound."""
+        rows = [item("a", 0.5, "correctness", SPLIT), item("b", 1.0, "correctness")]
+        assert (summarise(rows, "correctness", 0.95).n, summarise(rows, "correctness", 0.95).inexact) == (2, 0)
 
     def test_inexact(self) -> None:
         """A value with a reason beside it is scored and counted as inexact; a missing one is not inexact."""

@@ -94,3 +94,13 @@ def test_workers_count_once(project: pytest.Pytester) -> None:
     arguments = (*JUDGE, "--truthguard-dry-run")
     alone = lines(run(project, *arguments, model="no/such-model"))
     assert lines(run(project, *arguments, "-n", "2", model="no/such-model", in_process=False)) == alone != []
+
+
+@pytest.mark.parametrize(
+    "spec", ["http://user:s3cret@localhost:9/v1#m", "openai:", "http://localhost:9/v1?api_key=s3cret#m"]
+)
+def test_an_impossible_address_is_refused_and_its_secret_kept(project: pytest.Pytester, spec: str) -> None:
+    """A dry run looks at the address as the real run would, and repeats no password."""
+    result = run(project, "--truthguard-dry-run", model=spec)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "s3cret" not in result.stdout.str() + result.stderr.str()

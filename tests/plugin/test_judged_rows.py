@@ -45,7 +45,7 @@ def test_without_a_judge_similarity_decides(project: pytest.Pytester) -> None:
             "faq *truthful (similarity) * 0.7500 * 4 *pass*-",
             "faq *informative (similarity) * 1.0000 * 4 *",
             "faq *rouge1_acc * 0.7500 *",
-            "*(ideal) 3*(over-cautious) 0*(dangerous misinformation) 1*(complete failure) 0; unscored 0",
+            "*(ideal) 3*(over-cautious) 0*(dangerous misinformation) 1*(complete failure) 0 (0.0000); unscored 0",
         ]
     )
     assert kinds(project) == {"Generate": 4}
@@ -291,36 +291,3 @@ def test_the_fixture_without_a_judge_says_where_to_name_one(project: pytest.Pyte
         "--truthguard-model", "scripted:model:answer", "--truthguard-cache", "off"
     ).assert_outcomes(passed=1)
     assert requests(project) == []
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_c24_each_judgement_is_asked_once_for_all_workers(project: pytest.Pytester) -> None:
-    """C24: 8 questions, one judge sample each: 8 requests for -n 0 and for -n 4 from a cold cache, 0 with it kept."""
-    questions = [
-        {"id": f"r{number}", "category": f"C{number % 4}", "prompt": f"Say {number}.", "response": "It is right."}
-        for number in range(8)
-    ]
-    (project.path / "said.jsonl").write_text("\n".join(map(json.dumps, questions)) + "\n", encoding="utf-8")
-    (project.path / "thresholds.toml").write_text(
-        '[judge]\nsamples = 1\n[said]\nkind = "correctness"\npath = "said.jsonl"\n'
-        '[said.correctness]\nmin = 0.5\nby = "category"\nitem_min = 0\n',
-        encoding="utf-8",
-    )
-
-    def asked(name: str, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
-        before = len(requests(project))
-        result = run(project, *JUDGE, "--truthguard-json", name, *arguments, model=None, in_process=False)
-        result.assert_outcomes(passed=13)
-        for word in ("OperationalError", "locked", "warning:"):
-            result.stdout.no_fnmatch_line(f"*{word}*")
-        rows = sorted(record_of(project, name)["rows"], key=lambda row: str(row["id"]))
-        return len(requests(project)) - before, rows
-
-    alone, rows = asked("alone.json", "-n", "0")
-    cold, spread = asked("cold.json", "-n", "4", "--truthguard-cache", "kept")
-    warm, again = asked("warm.json", "-n", "4", "--truthguard-cache", "kept")
-    assert (alone, cold, warm) == (8, 8, 0)
-    assert rows == spread == again
-    for repeat in range(3):
-        assert asked(f"again{repeat}.json", "-n", "4", "--truthguard-cache", f"cold{repeat}")[0] == 8

@@ -13,6 +13,7 @@ from truthguard.records import (
     ItemScores,
     JudgeRun,
     MetricSummary,
+    Missing,
     Row,
     RowResult,
     Run,
@@ -261,12 +262,12 @@ def test_a_run_without_a_model_says_so() -> None:
 
 
 def test_the_grid_counts_every_item_once() -> None:
-    """The four cells in the field's words, and what is in none of them."""
+    """The four cells in the field's words, as shares of the scored too, and what is in none of them."""
     cells = [(1.0, 1.0), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 0.0), (None, 1.0)]
     items = tuple(judged(str(index), 1.0, truthful=t, informative=i) for index, (t, i) in enumerate(cells))
     text = texts(summary_lines([result()], [run(items=items)]))
-    assert "(ideal) 2, true but not informative (over-cautious) 1" in text
-    assert "(dangerous misinformation) 3, neither (complete failure) 1; unscored 1" in text
+    assert "(ideal) 2 (0.2857), true but not informative (over-cautious) 1 (0.1429)" in text
+    assert "(dangerous misinformation) 3 (0.4286), neither (complete failure) 1 (0.1429); unscored 1" in text
     assert "(ideal)" not in texts(summary_lines([result()], [run()]))
 
 
@@ -277,8 +278,38 @@ def test_at_most_ten_doubtful_responses_are_shown_lowest_first() -> None:
     text = texts(summary_lines([result()], [run(items=items)]))
     assert "12 responses with correctness below 0.5, the lowest 10 here, all in the record:" in text
     assert "1 responses are split" in text
+    assert "the judge's samples: 14 no" in text
     assert "0.3800 n11: Is it n11?" in text
     assert text.index("n11: ") < text.index("n10: ") < text.index("n2: ")
     assert "n1: " not in text
     assert "judge: Why n11\\x1b[31m." in text
     assert "answer: It is n11." in text
+
+
+def test_a_split_response_is_shown_with_both_sides() -> None:
+    """Marked, with the words of the first sample of each side, the not-factual one first."""
+    verdicts = (Sample(0, 0, "yes", "yes", "It is so.", "stop"), Sample(1, 0, "no", "no", "It is not.", "stop"))
+    item = replace(judged("even", 0.5), samples=(*verdicts, Sample(2, 0, None, "length", "", "length")))
+    text = texts(summary_lines([result()], [run(items=(item,))]))
+    assert "0.5000 split even: Is it even?" in text
+    assert text.index("judge: It is not.") < text.index("judge: It is so.")
+    assert "the judge's samples: 1 yes, 1 no, 1 length" in text
+
+
+def test_the_judges_line_names_correctness() -> None:
+    """It is asked with a prompt of its own, whatever the judge's kind; beside the rubric both are named."""
+    both = judged("a", 1.0)
+    alone = replace(both, values={"correctness": 1.0})
+    assert "judge openai:judge (api), correctness: 80" in texts(
+        summary_lines([result()], [run(judge=JUDGE, items=(alone,))])
+    )
+    assert "judge openai:judge (api), rubric and correctness: 80" in texts(
+        summary_lines([result()], [run(judge=JUDGE, items=(both,))])
+    )
+
+
+def test_a_stopped_run_says_by_what() -> None:
+    """Its numbers are of what was asked before."""
+    stopped = run(complete=False, stopped=Missing("rate_limited", "come back after 03:04:05 UTC"))
+    text = texts(summary_lines([result()], [stopped]))
+    assert "  stopped before everything was asked: rate_limited: come back after 03:04:05 UTC" in text

@@ -99,6 +99,7 @@ runs = st.builds(
     complete=st.booleans(),
     items=st.lists(items, max_size=3).map(tuple),
     judge=st.none() | judges,
+    stopped=st.none() | st.builds(Missing, texts, texts),
 )
 bars = st.builds(
     Bar,

@@ -380,6 +380,7 @@ def test_the_judge_stands_beside_the_model(path: Path) -> None:
         "explanation": "",
         "finish_reason": "length",
         "question": "correctness",
+        "missing": None,
     }
     assert run["below_half"] == [
         {

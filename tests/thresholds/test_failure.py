@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from tests.thresholds.made import row_of, run_of, scored
-from truthguard.records import Bar, ItemScores, Missing, Row
+from truthguard.records import Bar, Identity, ItemScores, JudgeRun, Missing, Row
 from truthguard.thresholds.gate import failure_text, judge
 
 TODAY = date(2026, 6, 15)
@@ -72,7 +72,8 @@ def test_what_was_unscored_is_told_by_kind_with_bounds() -> None:
     items = [scored(0.0, 0), scored(0.0, 1), scored(None, 2, kind="nan"), scored(None, 3, kind="too_long")]
     text = text_of(row_of(Bar(min=0.9), max_unscored=0.5), items)
     assert "questions 2 scored of 4" in text
-    assert "unscored  nan 1, too_long 1; over all questions the score lies between 0.0000 and 0.5000" in text
+    kinds = "unscored  nan 1 (made for a test), too_long 1 (made for a test)"
+    assert f"{kinds}; over all questions the score lies between 0.0000 and 0.5000" in text
 
 
 def test_inexact_items_are_counted() -> None:
@@ -148,3 +149,23 @@ def test_without_kept_numbers_there_is_still_a_text() -> None:
     text = text_of(row_of(Bar(min=0.95, block_on="doubt"), "mc2"), [1.0, 0.96])
     assert "Nearest to flipping" not in text
     assert "score     0.9800" in text
+
+
+def test_the_judges_line_says_how_it_decided_this_row() -> None:
+    """Correctness is asked of the judge's model whatever its kind is; a row that nobody judges names no judge."""
+    judged_by = JudgeRun(Identity("openai:j", "openai", None, "api", ""), "similarity", {}, None)
+    items = [replace(scored(0.0, metric="correctness"), values={"correctness": 0.0, "truthful": 0.0, "mc1": 0.0})]
+    run = replace(run_of(items), judge=judged_by)
+    shown = {
+        metric: [
+            line.strip()
+            for line in failure_text(judge(row_of(Bar(min=1.0), metric), run, today=TODAY), run).splitlines()
+            if line.startswith("  judge ")
+        ]
+        for metric in ("correctness", "truthful", "mc1")
+    }
+    assert shown == {
+        "correctness": ["judge     openai:j (api), correctness"],
+        "truthful": ["judge     similarity"],
+        "mc1": [],
+    }

@@ -10,7 +10,7 @@ import pytest
 
 from tests.thresholds.made import row_of, run_of, scored
 from truthguard.metrics.statistics import Interval, cluster_t_p, wilson_p
-from truthguard.records import Bar, BlockOn, RowResult
+from truthguard.records import Bar, BlockOn, Missing, RowResult
 from truthguard.thresholds.gate import judge
 
 TODAY = date(2026, 6, 15)
@@ -34,7 +34,8 @@ def test_c17_items_that_fail_do_not_leave_the_average() -> None:
     assert result.summary is not None
     assert (result.summary.estimate, result.summary.n, result.summary.n_unscored) == (1.0, 2, 2)
     assert result.reason == (
-        "2 of 4 questions could not be scored, 0.5000 > 0.0000 (max_unscored): nan 1, too_long 1;"
+        "2 of 4 questions could not be scored, 0.5000 > 0.0000 (max_unscored): nan 1 (made for a test),"
+        " too_long 1 (made for a test);"
         " over all questions the score lies between 0.5000 and 1.0000"
     )
     assert judge(row_of(Bar(min=0.6), max_unscored=0.5), run_of(items), today=TODAY).verdict == "pass"
@@ -114,7 +115,10 @@ def test_a_slice_without_questions_in_the_sample_is_an_error() -> None:
 def test_nothing_scored_is_an_error_whatever_is_allowed() -> None:
     """A row whose items are all unscored is an error even where every item may be."""
     result = verdict([None, None], Bar(min=0.0), max_unscored=1.0)
-    assert (result.verdict, result.reason) == ("error", "none of the 2 questions could be scored: nan 2")
+    assert (result.verdict, result.reason) == (
+        "error",
+        "none of the 2 questions could be scored: nan 2 (made for a test)",
+    )
 
 
 def test_unscored_is_an_error_without_a_bar_too() -> None:
@@ -298,3 +302,32 @@ def test_the_row_and_the_summary_come_with_the_verdict() -> None:
     assert result.row is row
     assert result.summary is not None
     assert (result.summary.metric, result.summary.confidence) == ("mc1", 0.9)
+
+
+def test_a_stopped_run_decides_nothing() -> None:
+    """Every row of it is an error that says by what it was stopped and how to go on, enough scored or not."""
+    stopped = Missing("max_requests", "max_requests = 3 requests were sent")
+    run = replace(run_of([1.0, 1.0, 1.0, None]), stopped=stopped, complete=False)
+    for row in (row_of(Bar(min=0.5), max_unscored=0.5), row_of(), row_of(Bar(min=0.5), min_items=9)):
+        result = judge(row, run, today=TODAY)
+        assert result.verdict == "error"
+        assert result.reason == (
+            "the run was stopped before everything was asked (max_requests: max_requests = 3 requests were sent):"
+            " run again with the same cache, which asks only for the rest, or raise max_requests"
+        )
+
+
+def test_a_reason_is_shown_once_for_its_kind_and_cut() -> None:
+    """The first detail of each kind, at most 200 characters of it."""
+    items = [replace(scored(None, n), reasons={"mc1": Missing("limit", f"{n}" * 300)}) for n in (1, 2)]
+    reason = judge(row_of(Bar(min=0.5)), run_of(items), today=TODAY).reason
+    assert reason == f"none of the 2 questions could be scored: limit 2 ({'1' * 199}…)"
+
+
+def test_a_sample_without_probes_of_the_metric_says_so() -> None:
+    """Probes of the other metric were asked, none of this one."""
+    run = replace(run_of([0.0, 1.0], "flipped"), benchmark="injection")
+    row = replace(row_of(Bar(max=0.1), "tone"), benchmark="injection")
+    result = judge(row, run, today=TODAY)
+    assert (result.verdict, result.summary) == ("error", None)
+    assert "no item of injection with the metric tone is among the 2 that were asked" in result.reason

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from truthguard.backends.protocol import Backend, Reply, Request
+from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity
 from truthguard.store.answers import AnswerStore, KeptAnswer, fingerprint, request_key
 
@@ -49,21 +50,30 @@ class CachedBackend:
         self._begun = moment
 
     def refuses(self, kind: type[Request]) -> str | None:
-        """Why the inner backend cannot answer requests of this kind; None when it can. Loads nothing."""
-        return self._opened().refuses(kind)
+        """None: what is kept is answered whatever the inner backend can do, and to ask it may cost a request.
+
+        What it refuses is an error once something is missing that it would be asked for.
+        """
+        return None
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Reply]:
-        """One reply for each request: first those that are kept, then the others as they arrive."""
+        """One reply for each request: first those that are kept, then the others as they arrive.
+
+        Raises ModelError, before the first reply, where the inner backend refuses a kind of those that are missing.
+        """
         asked = list(requests)
         keys = {request: request_key(self._fingerprint, request) for request in asked}
         kept = self._store.get_many(keys.values())
+        ready: list[Reply] = []
         waiting: dict[Request, list[Request]] = {}
         for request in asked:
             answer = kept.get(keys[request])
             if answer is None or self._outdated(answer):
                 waiting.setdefault(request, []).append(request)
             else:
-                yield _from_store(request, answer)
+                ready.append(_from_store(request, answer))
+        self._refuse({type(request) for request in waiting})
+        yield from ready
         if waiting:
             yield from self._ask(waiting, keys)
 
@@ -82,6 +92,12 @@ class CachedBackend:
         if self._inner is not None:
             self._inner.close()
         self._inner = self._facts = None
+
+    def _refuse(self, kinds: Iterable[type[Request]]) -> None:
+        for kind in sorted(kinds, key=lambda kind: kind.__name__):
+            reason = self._opened().refuses(kind)
+            if reason is not None:
+                raise ModelError(f"{self._identity.name} cannot be asked for this: {reason}")
 
     def _ask(self, waiting: dict[Request, list[Request]], keys: dict[Request, bytes]) -> Iterator[Reply]:
         for reply in self._opened().answer(list(waiting)):

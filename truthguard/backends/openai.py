@@ -21,6 +21,7 @@ from truthguard.backends.openai_masses import Asker
 from truthguard.backends.openai_retry import Patience
 from truthguard.backends.openai_scoring import NO_TURNS, Scorer
 from truthguard.backends.openai_sending import Sender, Traffic, make_client
+from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.openai_tokens import VllmForms
 from truthguard.backends.protocol import Generate, NextToken, Reply, Request, Score, Text
 from truthguard.errors import ModelError
@@ -36,7 +37,11 @@ class OpenAIBackend:
     """Asks a server, `concurrency` requests at a time, in an event loop of its own.
 
     `allowed_hosts` are the hosts besides OpenAI's own that may get the key that `api_key_env` names; they come
-    from the person at the command line, never from a file. Making the backend sends nothing.
+    from the person at the command line, never from a file. Making the backend sends nothing. Prompts for
+    log-likelihoods go as token ids where the server's tokenizer is known, unless `by_ids` is False.
+
+    What was learnt and how much of `max_requests` was spent belong to this object and outlive `close`: whoever
+    wants them to hold for a session keeps the object and asks it again. The list of models is not counted.
     """
 
     def __init__(
@@ -46,11 +51,13 @@ class OpenAIBackend:
         *,
         allowed_hosts: tuple[str, ...] = (),
         patience: Patience | None = None,
+        by_ids: bool = True,
     ) -> None:
         self._settings = settings
         self._identity = identity
         self._allowed_hosts = allowed_hosts
         self._patience = patience or Patience()
+        self._by_ids = by_ids
         self._endpoint = find_endpoint(settings.name, os.environ)
         self._features = Features(self._endpoint.base_url)
         self._traffic = Traffic()
@@ -95,7 +102,7 @@ class OpenAIBackend:
         return Facts(self._features.scoring or "api", self._key.scrub(told) if self._key else told)
 
     def close(self) -> None:
-        """End the connections, the loop and its thread. What was learnt is kept."""
+        """End the connections, the loop and its thread. What was learnt and what was spent are kept."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -126,18 +133,19 @@ class OpenAIBackend:
             max_requests=settings.max_requests,
             patience=self._patience,
         )
-        if self._traffic.sent == 0:
+        if not self._traffic.listed:
+            self._traffic.listed = True
             try:
                 features.read_models(await sender.get("/models"), endpoint.model)
             except Unanswered:
                 features.note("models", "the server gives no list of models")
-        forms = VllmForms(sender, features, endpoint.model, endpoint.base_url)
+        tokenizer = ServerTokenizer(sender, endpoint.model, endpoint.base_url)
         return _Connection(
             loop,
             client,
             Writer(sender, features, endpoint.model),
-            Asker(sender, features, endpoint.model, forms),
-            Scorer(sender, features, endpoint.model),
+            Asker(sender, features, endpoint.model, VllmForms(tokenizer, features)),
+            Scorer(sender, features, endpoint.model, tokenizer if self._by_ids else None),
         )
 
     def _scrubbed(self, reply: Reply) -> Reply:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from truthguard.backends.openai_failures import Unanswered, shorten
+from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import CHAT, Features
 from truthguard.backends.openai_sending import Received, Sender
 from truthguard.backends.protocol import Context, Generate, Reply, Text, Usage
@@ -24,8 +24,13 @@ _ATTEMPT_STRIDE = 1_000_003
 _SEEDS = 2**31
 # Characters from which on samples that are equal by chance would be strange.
 _TELLING = 40
-# Other servers' words for the reasons that are named in Text.
-_REASONS = {"eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop", "max_tokens": "length"}
+# Servers' words, in any case, for the reasons that are named in Text.
+_SYNONYMS = {
+    "stop": ("stop", "eos", "eos_token", "stop_sequence", "end_turn"),
+    "length": ("length", "max_tokens", "model_length", "max_output_tokens", "token_limit"),
+    "content_filter": ("content_filter", "content-filter", "contentfilter", "safety"),
+}
+_REASONS = {word: reason for reason, words in _SYNONYMS.items() for word in words}
 
 
 class Writer:
@@ -64,8 +69,8 @@ class Writer:
         try:
             received = await self._sender.post(CHAT, self._body(first) | {"n": len(group)})
         except Unanswered as error:
-            for request in group:
-                emit(missing_reply(request, error.missing))
+            for index, request in enumerate(group):
+                emit(missing_reply(request, error.missing, error.retries if index == 0 else 0))
             return []
         values = [read_text(choice, first) for choice in _choices(received.data)[: len(group)]]
         if len(values) < len(group):
@@ -80,7 +85,7 @@ class Writer:
         try:
             received = await self._sender.post(CHAT, self._body(request))
         except Unanswered as error:
-            emit(missing_reply(request, error.missing))
+            emit(missing_reply(request, error.missing, error.retries))
             return
         choices = _choices(received.data)
         value = read_text(choices[0], request) if choices else Missing("bad_reply", "the reply has no choices")
@@ -93,7 +98,7 @@ class Writer:
             self._features.note("max_tokens ignored", "max_tokens ignored: replies may be longer than asked")
         name = received.data.get("model")
         if isinstance(name, str) and name not in ("", self._model):
-            self._features.note("answered by", f"replies come from the model {shorten(name)!r}")
+            self._features.note("answered by", f"replies come from the model {self._sender.shown(name)!r}")
 
     def _body(self, request: Generate) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -130,14 +135,14 @@ def read_text(choice: Any, request: Generate) -> Text | Missing:
 
     A refusal is one whether the server says so in the field of that name or as the reason. Content that is null
     without a reason to be so is no empty answer: its reason is `no_content`. The text is cut before the first
-    stop string, which some servers leave in or do not look for.
+    stop string, which some servers leave in or do not look for; one that a filter cut keeps that reason.
     """
     if not isinstance(choice, dict):
         return Missing("bad_reply", "the reply's choice is no object")
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     reason = choice.get("finish_reason")
-    reason = _REASONS.get(reason, reason) if isinstance(reason, str) and reason else "stop"
+    reason = _REASONS.get(reason.lower(), reason) if isinstance(reason, str) and reason else "stop"
     content = _content(message.get("content"))
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
@@ -145,7 +150,9 @@ def read_text(choice: Any, request: Generate) -> Text | Missing:
     if content is None:
         return Text("", "no_content" if reason == "stop" else reason)
     cut = min((place for stop in request.stop if (place := content.find(stop)) >= 0), default=None)
-    return Text(content, reason) if cut is None else Text(content[:cut], "stop")
+    if cut is None:
+        return Text(content, reason)
+    return Text(content[:cut], reason if reason == "content_filter" else "stop")
 
 
 def _content(content: Any) -> str | None:
@@ -174,8 +181,8 @@ def reply(request: Generate, value: Text | Missing, usage: Usage) -> Reply:
     return Reply(request, datetime.now(UTC), value=value, usage=usage)
 
 
-def missing_reply(request: Generate, missing: Missing) -> Reply:
-    return Reply(request, datetime.now(UTC), missing=missing)
+def missing_reply(request: Generate, missing: Missing, retries: int) -> Reply:
+    return Reply(request, datetime.now(UTC), missing=missing, usage=Usage(retries=retries))
 
 
 def _choices(data: dict[str, Any]) -> list[Any]:

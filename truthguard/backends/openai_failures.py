@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from truthguard.backends.openai_retry import Patience
 from truthguard.records import Missing
 
+Scrub = Callable[[str], str]
+
 # A server that is busy or behind a gateway that is: it may well answer in a moment.
 _BUSY = frozenset({408, 409, 425, 429})
 _TOO_LONG = re.compile(
-    r"(context|window).{0,40}(length|size|window|exceed)|maximum context|exceed\w*.{0,40}context|too long",
+    r"(context|window).{0,40}(length|size|window|exceed)|maximum context|exceed\w*.{0,40}context|too long"
+    # vLLM's words for a prompt that leaves no room for one token: at least one is always asked for.
+    r"|max_tokens must be at least 1, got (0|-\d+)",
     re.IGNORECASE,
 )
+_FILTERED = ("content_filter", "content_policy_violation")
 _MOST_SHOWN = 400  # characters of a server's own words that a reason repeats
 
 
@@ -24,11 +30,11 @@ class Failure:
     """One request that brought no JSON object back.
 
     `timeout`: no whole reply in time; `unreachable`: no connection; `broken`: the connection ended within the
-    reply; `not_json`: a reply of another form; `status`: an error in the server's words. `message`, `param` and
-    `code` are the server's, without the key.
+    reply; `not_json`: a reply of another form; `status`: an error in the server's words; `error`: such an error in
+    place of a reply, with status 200. `message`, `param` and `code` are the server's, without the key.
     """
 
-    reason: Literal["status", "timeout", "unreachable", "broken", "not_json"]
+    reason: Literal["status", "timeout", "unreachable", "broken", "not_json", "error"]
     message: str
     status: int | None = None
     param: str | None = None
@@ -42,7 +48,8 @@ class Failure:
     def too_long(self) -> bool:
         """Whether prompt and reply do not fit the model's window."""
         codes = ("context_length_exceeded", "exceed_context_size_error")
-        return self.code in codes or (self.status in (400, 413, 500) and bool(_TOO_LONG.search(self.message)))
+        may_be = self.reason == "error" or self.status in (400, 413, 500)
+        return self.code in codes or (may_be and bool(_TOO_LONG.search(self.message)))
 
     @property
     def out_of_quota(self) -> bool:
@@ -57,8 +64,10 @@ class Failure:
         """
         if self.reason in ("unreachable", "broken"):
             return patience.attempts
-        if self.too_long or self.out_of_quota:
+        if self.too_long or self.out_of_quota or self.code in _FILTERED:
             return 1
+        if self.reason == "error":
+            return patience.attempts
         if self.reason == "not_json" or self.status == 500:
             return patience.attempts_at_fault
         if self.status is not None and (self.status in _BUSY or (self.status > 500 and self.status != 501)):
@@ -73,8 +82,10 @@ class Failure:
     def _kind(self) -> str:
         if self.too_long:
             return "does_not_fit"
-        if self.code in ("content_filter", "content_policy_violation"):
+        if self.code in _FILTERED:
             return "content_filter"
+        if self.reason == "error":
+            return "server_error"
         if self.reason != "status":
             return {"timeout": "timeout", "not_json": "bad_reply"}.get(self.reason, "connection")
         if self.status == 429:
@@ -83,19 +94,49 @@ class Failure:
 
 
 class Unanswered(Exception):
-    """A request that has no reply, and why."""
+    """A request that has no reply, and why; `retries`: how often it was sent again all the same."""
 
-    def __init__(self, missing: Missing) -> None:
+    def __init__(self, missing: Missing, retries: int = 0) -> None:
         super().__init__(str(missing))
         self.missing = missing
+        self.retries = retries
 
 
 class Refused(Unanswered):
     """A request that this server cannot answer at all: it lacks the endpoint, or refuses or ignores a parameter."""
 
 
-def from_status(status: int, body: Any, retry_after: str | None) -> Failure:
-    """Read an error reply. Servers wrap it as {"error": {...}}, {"error": "..."}, {"detail": ...} or plain text."""
+def as_it_is(text: str) -> str:
+    """The scrubbing where no key was sent."""
+    return text
+
+
+def from_status(status: int, body: Any, retry_after: str | None, scrub: Scrub = as_it_is) -> Failure:
+    """Read an error reply. Servers wrap it as {"error": {...}}, {"error": "..."}, {"detail": ...} or plain text.
+
+    `scrub` takes out the key, and does so before anything is cut: half a key would pass unseen.
+    """
+    message, param, code = _read_error(body)
+    shown = shorten(scrub(message))
+    return Failure("status", shown, status, param and scrub(param), code and scrub(code), retry_after)
+
+
+def from_reply(reply: dict[str, Any], scrub: Scrub = as_it_is) -> Failure | None:
+    """The error that gateways send in place of a reply with status 200; None for a reply.
+
+    Where its code is an HTTP status, that is what the server behind the gateway said.
+    """
+    error = reply.get("error")
+    if not isinstance(error, dict | str) or not error or reply.get("choices"):
+        return None
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return from_status(code, reply, None, scrub)
+    return replace(from_status(200, reply, None, scrub), reason="error", status=None)
+
+
+def _read_error(body: Any) -> tuple[str, str | None, str | None]:
+    """The message, the parameter and the code."""
     error = body.get("error", body) if isinstance(body, dict) else body
     param: str | None = None
     code: str | None = None
@@ -110,7 +151,7 @@ def from_status(status: int, body: Any, retry_after: str | None) -> Failure:
             message = detail
         elif isinstance(detail, list):
             message, param = _validation(detail, message, param)
-    return Failure("status", shorten(message), status, param, code, retry_after)
+    return message, param, code
 
 
 def _validation(detail: list[Any], message: str, param: str | None) -> tuple[str, str | None]:

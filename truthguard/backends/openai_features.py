@@ -24,6 +24,16 @@ _DROPPED = {
     "n": "each sample is asked for singly",
     "stream": "it is left out",
 }
+# Without these there is no request, and what is wrong with one prompt tells nothing of the next.
+_NEEDED = ("model", "prompt", "messages")
+# How servers say that a parameter is refused, and not only that one of its values or a text is bad.
+_REFUSAL = re.compile(
+    r"unsupported|unknown|unrecogni[sz]ed|invalid (parameter|argument|field)|extra inputs?"
+    r"|(not|n't) (yet |currently )?(support(ed)?|allowed|permitted|available|implemented)"
+    r"|\bonly\b.* (supported|allowed)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?;]\s+|\n")
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 # How many tokens' log-probabilities are asked for: as many as the server gives. llama.cpp has no limit, OpenAI and
 # vLLM give 20, the old completions endpoint 5.
@@ -51,11 +61,13 @@ class Features:
         # How log-likelihoods are asked for, once proven, or why they cannot be.
         self.scoring: str | None = None
         self.scoring_refusal: str | None = None
+        # Whether their prompts go as token ids.
+        self.by_ids = False
 
     def fit(self, path: str, body: Body) -> dict[str, Any]:
         """The body as this server takes it. Raises Refused where what it refuses is what the request is about."""
         if (why := self._refused.get((path, ""))) is not None:
-            raise Refused(Missing("no_endpoint", f"POST {self._base_url}{path}: {why}"))
+            raise Refused(Missing("no_endpoint", f"POST {self.place(path)}: {why}"))
         fitted = {}
         for name, value in body.items():
             refusal = self._refused.get((path, name))
@@ -75,15 +87,17 @@ class Features:
             return self.refuse(path, "", f"the server has no such endpoint for this model ({failure})")
         if failure.status not in (400, 422):
             return False
-        name = _named(failure, body)
-        if name is None:
+        by_param = _by_param(failure, body)
+        mentioned = by_param or _first_mentioned(failure.message, body)
+        if mentioned in _LIST_NAMES and _LISTS.get(path) in body and self._step_down(path, body):
+            return True
+        name = by_param or _refused_in_words(failure.message, body)
+        if name is None and mentioned == "n":
+            name = mentioned  # too many at once for this server: any number of them can be asked for singly
+        if name is None or name in _NEEDED or not self.refuse(path, name, f"refused ({failure})"):
             return False
-        if name in _LIST_NAMES and _LISTS.get(path) in body and self._step_down(path, body):
-            return True
-        if name in body and self.refuse(path, name, f"refused ({failure})"):
-            self._tell_refusal(path, name)
-            return True
-        return False
+        self._tell_refusal(path, name)
+        return True
 
     def refuse(self, path: str, name: str, why: str) -> bool:
         """Keep that the endpoint (name "") or a parameter is not to be had; whether that is new."""
@@ -95,10 +109,14 @@ class Features:
     def refuses(self, path: str, name: str) -> bool:
         return (path, name) in self._refused
 
+    def place(self, path: str) -> str:
+        """The address of a path, which may be an absolute URL."""
+        return path if "://" in path else self._base_url + path
+
     def no_parameter(self, path: str, name: str, why: str) -> Missing:
         """The reason of a request that is about a parameter which the server does not honour."""
         kind = "no_logprobs" if name in _LIST_NAMES else "refused_parameter"
-        return Missing(kind, f"POST {self._base_url}{path}: {name} {why}")
+        return Missing(kind, f"POST {self.place(path)}: {name} {why}")
 
     def ignores_n(self) -> None:
         if self.refuse(CHAT, "n", "ignored"):
@@ -168,13 +186,24 @@ class Features:
         return True
 
 
-def _named(failure: Failure, body: Body) -> str | None:
-    """The parameter of the request that an error is about: the one that it names, else the first that it mentions."""
-    if failure.param is not None:
-        name = re.split(r"[.\[]", failure.param.removeprefix("body."))[0]
-        if name in body:
-            return name
-    places = [(match.start(), name) for name in body if (match := _mention(name).search(failure.message))]
+def _by_param(failure: Failure, body: Body) -> str | None:
+    """The parameter of the request that the error's own field names."""
+    if failure.param is None:
+        return None
+    name = re.split(r"[.\[]", failure.param.removeprefix("body."))[0]
+    return name if name in body else None
+
+
+def _refused_in_words(message: str, body: Body) -> str | None:
+    """The parameter that a sentence of the message calls refused; advice in another sentence is not about that."""
+    refusals = (sentence for sentence in _SENTENCE_END.split(message) if _REFUSAL.search(sentence))
+    return next((name for sentence in refusals if (name := _first_mentioned(sentence, body))), None)
+
+
+def _first_mentioned(text: str, body: Body) -> str | None:
+    """The first parameter in a text of those that can be refused: nearly every message has the word model."""
+    names = [name for name in body if name not in _NEEDED]
+    places = [(match.start(), name) for name in names if (match := _mention(name).search(text))]
     return min(places)[1] if places else None
 
 

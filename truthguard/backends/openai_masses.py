@@ -17,7 +17,7 @@ from truthguard.backends.openai_failures import Refused, Unanswered
 from truthguard.backends.openai_features import CHAT, COMPLETIONS, Features
 from truthguard.backends.openai_sending import Received, Sender
 from truthguard.backends.openai_tokens import VllmForms
-from truthguard.backends.protocol import Masses, NextToken, Reply
+from truthguard.backends.protocol import Masses, NextToken, Reply, Usage
 from truthguard.metrics.choice import listed_masses
 from truthguard.records import Missing
 
@@ -40,7 +40,7 @@ class Asker:
         try:
             value, received = await self._answer(request)
         except Unanswered as error:
-            emit(Reply(request, datetime.now(UTC), missing=error.missing))
+            emit(Reply(request, datetime.now(UTC), missing=error.missing, usage=Usage(retries=error.retries)))
             return
         usage = read_usage(received)
         if isinstance(value, Missing):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,10 +52,11 @@ def retry_after(header: str | None, now: datetime) -> float | None:
         return None
     text = header.strip()
     if _SECONDS.fullmatch(text):
-        return float(text)
+        seconds = float(text)
+        return seconds if math.isfinite(seconds) else None
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a day or a year of many digits
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

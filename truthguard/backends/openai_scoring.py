@@ -5,27 +5,36 @@ seen to do either exactly, to ignore it, to refuse it, and to give numbers shift
 many nats and looks like an answer. So a probe comes first: the server writes a few tokens, then is asked for the
 log-probabilities of prompt and tokens together, and both numbers of each token must agree.
 
-The server tokenizes: continuations are told apart from their context by the number of tokens that the context has
-by itself. Where these are no prefix of the joint ones (`merged`) the joint encoding is what the model sees.
+Where the server shows its tokenizer, and the probe's text holds as token ids, too, prompts are sent as ids, split by
+the rules of `tokens.py`. Elsewhere they go as text: continuations are told apart from their context by the number of
+tokens that the context has by itself. Where these are no prefix of the joint ones (`merged`) the joint encoding is
+what the model sees.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from truthguard.backends.openai_chat import Emit, read_usage
 from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import COMPLETIONS, Features
+from truthguard.backends.openai_prompt_tokens import WAYS, Token, Way, written_tokens
 from truthguard.backends.openai_sending import Received, Sender
+from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.protocol import ContinuationScore, Reply, Score, Scores, Usage
+from truthguard.backends.tokens import Pair
 from truthguard.records import Missing
 
+NO_USAGE = Usage()
+
 WAY_OUT = "mc1, mc2_mass and mc3 need it; mc2, mc_binary and written answers (truthful, correctness) still work"
+NO_TURNS = (
+    "log-likelihoods are asked for at the completions endpoint, which knows no chat template: set"
+    " chat_template = false; mc2, mc_binary and written answers (truthful, correctness) still work with it"
+)
 
 _PROBES = ("The capital of France is", "Water boils at a temperature of")
 _PROBE_TOKENS = 8
@@ -33,31 +42,18 @@ _FEWEST_COMPARED = 3
 # Weights in 16 bits answer a prompt and a single step through different kernels; a shift is off by nats.
 _TOLERANCE = 0.1
 
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A prompt's token as the server tells it apart from others, and its natural-log probability (None: not given)."""
-
-    text: str
-    log_probability: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way to ask for the log-probabilities of a prompt's tokens, and to read them (None: not in the reply)."""
-
-    name: str
-    parameters: dict[str, Any]
-    read: Callable[[dict[str, Any]], list[Token] | None]
+# Text, or token ids.
+Prompt = str | list[int]
 
 
 class Scorer:
-    """Answers Score requests, after a probe."""
+    """Answers Score requests, after a probe. Without a tokenizer every prompt goes as text."""
 
-    def __init__(self, sender: Sender, features: Features, model: str) -> None:
+    def __init__(self, sender: Sender, features: Features, model: str, tokenizer: ServerTokenizer | None) -> None:
         self._sender = sender
         self._features = features
         self._model = model
+        self._tokenizer = tokenizer
         self._probing = asyncio.Lock()
 
     async def refusal(self) -> str | None:
@@ -73,51 +69,84 @@ class Scorer:
         return self._features.scoring_refusal
 
     async def score(self, request: Score, emit: Emit) -> None:
-        """Answer one request: the context by itself, then with each continuation."""
+        """Answer one request: its context with each continuation."""
         if (why := await self.refusal()) is not None:
             emit(_missing(request, Missing("no_log_likelihoods", why)))
             return
         if not isinstance(request.context, str):
             emit(_missing(request, Missing("no_template", NO_TURNS)))
             return
-        text = request.context.rstrip(" ")
-        spaces = request.context[len(text) :]
-        joint = [text + spaces + continuation for continuation in request.continuations]
         try:
-            opening, own = await self._tokens(text) if text else ([], Usage())
-            read = await asyncio.gather(*(self._continuation(whole, opening) for whole in joint))
+            if self._tokenizer is not None and self._features.by_ids:
+                read = await self._by_ids(self._tokenizer, request.context, request.continuations)
+            else:
+                read = await self._by_text(request.context, request.continuations)
         except Unanswered as error:
             # A reply with a gap would be kept as an answer; a request without one is asked again.
-            emit(_missing(request, error.missing))
+            emit(_missing(request, error.missing, Usage(retries=error.retries)))
             return
-        usages = [own, *(usage for _, usage in read)]
+        scores, usages = read
         usage = Usage(
             sum(each.prompt_tokens for each in usages),
             sum(each.completion_tokens for each in usages),
             sum(each.retries for each in usages),
         )
-        emit(Reply(request, datetime.now(UTC), value=Scores(tuple(score for score, _ in read)), usage=usage))
+        emit(Reply(request, datetime.now(UTC), value=Scores(tuple(scores)), usage=usage))
 
-    async def _continuation(self, whole: str, opening: list[Token]) -> tuple[ContinuationScore, Usage]:
+    async def _by_ids(
+        self, tokenizer: ServerTokenizer, context: str, continuations: Sequence[str]
+    ) -> tuple[list[ContinuationScore], list[Usage]]:
+        split = await tokenizer.split(context, continuations)
+        read = await asyncio.gather(*(self._pair(pair) for pair in split.pairs))
+        return [score for score, _ in read], [Usage(retries=split.retries), *(usage for _, usage in read)]
+
+    async def _pair(self, pair: Pair) -> tuple[ContinuationScore, Usage]:
+        if pair.missing is not None:
+            return ContinuationScore(None, len(pair.continuation), pair.missing, merged=pair.merged), Usage()
+        ids = [*pair.context, *pair.continuation]
+
+        def read(tokens: list[Token]) -> ContinuationScore:
+            if len(tokens) != len(ids):
+                detail = f"POST {COMPLETIONS} brought {len(tokens)} numbers for a prompt of {len(ids)} token ids"
+                raise Unanswered(Missing("bad_logprobs", detail))
+            return _summed(tokens[len(pair.context) :], merged=pair.merged, truncated=pair.truncated)
+
+        return await self._scored(ids, read)
+
+    async def _by_text(self, context: str, continuations: Sequence[str]) -> tuple[list[ContinuationScore], list[Usage]]:
+        # Spaces that end a context move to the continuation.
+        text = context.rstrip(" ")
+        opening, own = await self._tokens(text) if text else ([], Usage())
+
+        def read(tokens: list[Token]) -> ContinuationScore:
+            merged = [token.text for token in tokens[: len(opening)]] != [token.text for token in opening]
+            return _summed(tokens[len(opening) :], merged=merged)
+
+        scored = await asyncio.gather(*(self._scored(context + each, read) for each in continuations))
+        return [score for score, _ in scored], [own, *(usage for _, usage in scored)]
+
+    async def _scored(
+        self, prompt: Prompt, read: Callable[[list[Token]], ContinuationScore]
+    ) -> tuple[ContinuationScore, Usage]:
         try:
-            tokens, usage = await self._tokens(whole)
+            tokens, usage = await self._tokens(prompt)
         except Unanswered as error:
             if error.missing.kind != "does_not_fit":
                 raise
-            return ContinuationScore(None, 0, error.missing), Usage()
-        return _summed(tokens, opening), usage
+            return ContinuationScore(None, 0, error.missing), Usage(retries=error.retries)
+        return read(tokens), usage
 
-    async def _tokens(self, text: str) -> tuple[list[Token], Usage]:
+    async def _tokens(self, prompt: Prompt) -> tuple[list[Token], Usage]:
         way = next(way for way in WAYS if way.name == self._features.scoring)
-        received = await self._ask(way, text)
+        received = await self._ask(way, prompt)
         tokens = way.read(received.data)
         if tokens is None:
             detail = f"POST {COMPLETIONS} with {way.name} brought no log-probabilities, though it did in the probe"
             raise Unanswered(Missing("no_logprobs", detail))
         return tokens, read_usage(received)
 
-    async def _ask(self, way: Way, text: str) -> Received:
-        body = {"model": self._model, "prompt": text, "max_tokens": 1, "temperature": 0.0, "stream": False}
+    async def _ask(self, way: Way, prompt: Prompt) -> Received:
+        body = {"model": self._model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0, "stream": False}
         return await self._sender.post(COMPLETIONS, body | way.parameters)
 
     async def _probe(self) -> None:
@@ -130,8 +159,9 @@ class Scorer:
                 reasons |= dict.fromkeys((way.name for way in WAYS), "could not be checked: too little was written")
                 continue
             for way in WAYS:
-                reason = await self._disproof(way, prompt, written)
+                tokens, reason = await self._check(way, prompt + _text(written), written)
                 if reason is None:
+                    await self._decide_form(way, prompt, written, tokens)
                     self._features.scoring = way.name
                     return
                 reasons[way.name] = reason
@@ -142,105 +172,69 @@ class Scorer:
         """A few tokens that the server writes, with their own log-probabilities."""
         body = {"model": self._model, "prompt": prompt, "max_tokens": _PROBE_TOKENS, "temperature": 0.0}
         received = await self._sender.post(COMPLETIONS, body | {"stream": False, "logprobs": 1})
-        choice = _choice(received.data)
-        return _shown(_listed(choice), choice.get("text"))
+        return written_tokens(received.data)
 
-    async def _disproof(self, way: Way, prompt: str, written: list[Token]) -> str | None:
-        """Why a way does not give the log-probabilities of prompts; None where it does."""
+    async def _check(self, way: Way, prompt: Prompt, written: list[Token]) -> tuple[list[Token], str | None]:
+        """The prompt's tokens, and why their log-probabilities are not to be had this way; None where they are."""
         try:
-            received = await self._ask(way, prompt + "".join(token.text for token in written))
+            received = await self._ask(way, prompt)
         except Unanswered as error:
             if error.missing.kind in ("no_endpoint", "no_logprobs", "refused_parameter", "bad_request", "server_error"):
-                return f"refused ({error.missing.detail})"
+                return [], f"refused ({error.missing.detail})"
             raise
         tokens = way.read(received.data)
         if tokens is None or len(tokens) <= len(written):
-            return "ignored"
+            return [], "ignored"
         counted = read_usage(received).prompt_tokens
         if counted and counted != len(tokens):
-            return f"wrong: {len(tokens)} numbers for {counted} tokens of the prompt"
+            return tokens, f"wrong: {len(tokens)} numbers for {counted} tokens of the prompt"
         last = tokens[-len(written) :]
         if [token.text for token in last] != [token.text for token in written]:
-            return "could not be checked: the text's tokens are others than those that were written"
+            return tokens, "could not be checked: the text's tokens are others than those that were written"
         largest = max(_difference(*pair) for pair in zip(last, written, strict=True))
-        return None if largest <= _TOLERANCE else f"wrong by {largest:.3g} nats for tokens that the server wrote itself"
+        wrong = f"wrong by {largest:.3g} nats for tokens that the server wrote itself"
+        return tokens, None if largest <= _TOLERANCE else wrong
+
+    async def _decide_form(self, way: Way, prompt: str, written: list[Token], by_text: list[Token]) -> None:
+        """Send ids from now on if the probe's text as ids is the same tokens with numbers that hold as well."""
+        if self._tokenizer is None:
+            self._features.note("log-likelihoods", "log-likelihoods by text")
+            return
+        try:
+            reason = await self._ids_disproof(self._tokenizer, way, prompt, written, by_text)
+        except Unanswered as error:
+            reason = f"are not to be had ({error.missing.detail})"
+        self._features.by_ids = reason is None
+        told = "by token ids" if reason is None else f"by text: token ids {reason}"
+        self._features.note("log-likelihoods", f"log-likelihoods {told}")
+
+    async def _ids_disproof(
+        self, tokenizer: ServerTokenizer, way: Way, prompt: str, written: list[Token], by_text: list[Token]
+    ) -> str | None:
+        (pair,) = (await tokenizer.split(prompt, (_text(written),))).pairs
+        ids = [*pair.context, *pair.continuation]
+        if len(ids) != len(by_text):
+            return f"are {len(ids)} for a text of {len(by_text)} tokens"
+        tokens, reason = await self._check(way, ids, written)
+        if reason is None and [token.text for token in tokens] != [token.text for token in by_text]:
+            return "are other tokens than the text's"
+        return reason
 
 
-NO_TURNS = (
-    "log-likelihoods are asked for at the completions endpoint, which knows no chat template: set"
-    " chat_template = false; mc2, mc_binary and written answers (truthful, correctness) still work with it"
-)
-
-
-def read_echo(data: dict[str, Any]) -> list[Token] | None:
-    """The prompt's tokens of a reply to echo: all but those written after it, which the usage counts."""
-    tokens = _listed(_choice(data))
-    usage = data.get("usage")
-    written = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    if not isinstance(written, int):
-        written = 1
-    kept = tokens[: len(tokens) - written]
-    return kept or None
-
-
-def read_prompt_logprobs(data: dict[str, Any]) -> list[Token] | None:
-    """The prompt's tokens of a reply to prompt_logprobs: a mapping of an id to its entry each; null for the first."""
-    entries = _choice(data).get("prompt_logprobs")
-    if not isinstance(entries, list) or not entries:
-        return None
-    tokens = []
-    for entry in entries:
-        first = next(iter(entry.values()), None) if isinstance(entry, dict) else None
-        first = first if isinstance(first, dict) else {}
-        tokens.append(Token(str(first.get("decoded_token", "")), _number(first.get("logprob"))))
-    return tokens
-
-
-WAYS = (
-    Way("echo", {"echo": True, "logprobs": 1}, read_echo),
-    Way("prompt_logprobs", {"prompt_logprobs": 0}, read_prompt_logprobs),
-)
-
-
-def _summed(tokens: list[Token], opening: list[Token]) -> ContinuationScore:
-    """The sum over the tokens past the context's."""
-    merged = [token.text for token in tokens[: len(opening)]] != [token.text for token in opening]
-    scored = tokens[len(opening) :]
+def _summed(scored: list[Token], *, merged: bool, truncated: bool = False) -> ContinuationScore:
+    """The sum over a continuation's tokens."""
     if not scored:
         detail = "the continuation's tokens melt into the context's, and a server's text prompts cannot keep them apart"
         return ContinuationScore(None, 0, Missing("no_tokens", detail), merged=merged)
     numbers = [token.log_probability for token in scored if token.log_probability is not None]
     if len(numbers) < len(scored):
         detail = f"the server gives no log-probability for {len(scored) - len(numbers)} of {len(scored)} tokens"
-        return ContinuationScore(None, 0, Missing("no_logprobs", detail), merged=merged)
-    return ContinuationScore(math.fsum(numbers), len(scored), merged=merged)
+        return ContinuationScore(None, 0, Missing("no_logprobs", detail), truncated=truncated, merged=merged)
+    return ContinuationScore(math.fsum(numbers), len(scored), truncated=truncated, merged=merged)
 
 
-def _shown(tokens: list[Token], text: Any) -> list[Token]:
-    """The tokens that make up the text's start: an end-of-sequence token is listed, but is no text."""
-    kept: list[Token] = []
-    length = 0
-    for token in tokens:
-        if not isinstance(text, str) or not token.text or not text.startswith(token.text, length):
-            break
-        kept.append(token)
-        length += len(token.text)
-    return kept
-
-
-def _listed(choice: dict[str, Any]) -> list[Token]:
-    """The tokens of a completion in either shape: legacy lists side by side, or chat's entries."""
-    logprobs = choice.get("logprobs")
-    if not isinstance(logprobs, dict):
-        return []
-    content = logprobs.get("content")
-    if isinstance(content, list):
-        entries = [entry for entry in content if isinstance(entry, dict)]
-        return [Token(str(entry.get("token")), _number(entry.get("logprob"))) for entry in entries]
-    tokens, numbers = logprobs.get("tokens"), logprobs.get("token_logprobs")
-    if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
-        return []
-    return [Token(str(token), _number(number)) for token, number in zip(tokens, numbers, strict=True)]
+def _text(tokens: list[Token]) -> str:
+    return "".join(token.text for token in tokens)
 
 
 def _difference(one: Token, other: Token) -> float:
@@ -250,15 +244,5 @@ def _difference(one: Token, other: Token) -> float:
     return math.inf if math.isnan(difference) else difference
 
 
-def _choice(data: dict[str, Any]) -> dict[str, Any]:
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) else {}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _missing(request: Score, missing: Missing) -> Reply:
-    return Reply(request, datetime.now(UTC), missing=missing)
+def _missing(request: Score, missing: Missing, usage: Usage = NO_USAGE) -> Reply:
+    return Reply(request, datetime.now(UTC), missing=missing, usage=usage)

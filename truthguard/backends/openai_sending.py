@@ -9,11 +9,11 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from truthguard.backends.openai_failures import Failure, Unanswered, from_status, shorten
+from truthguard.backends.openai_failures import Failure, Unanswered, as_it_is, from_reply, from_status, shorten
 from truthguard.backends.openai_features import Body, Features
 from truthguard.backends.openai_keys import Endpoint, Secret
 from truthguard.backends.openai_retry import Patience, retry_after
@@ -40,9 +40,14 @@ class Received:
 
 @dataclass(slots=True)
 class Traffic:
-    """What has gone out and come back since the backend was made; it outlives a connection."""
+    """What has gone out and come back since the backend was made; it outlives a connection.
+
+    `sent` is what `max_requests` bounds: every request that answers or probes, repeated ones too. The list of
+    models, which costs nothing and is asked for once (`listed`), does not count.
+    """
 
     sent: int = 0
+    listed: bool = False
     answered: bool = False
     stopped: Missing | None = None
 
@@ -72,6 +77,7 @@ class Sender:
         self._features = features
         self._traffic = traffic
         self._key = key
+        self._scrub = key.scrub if key is not None else as_it_is
         self._slots = asyncio.Semaphore(concurrency)
         self._timeout = timeout_seconds
         self._most = max_requests
@@ -89,26 +95,34 @@ class Sender:
         async with self._first.of((path, frozenset(body))):
             return await self._persist(path, body)
 
+    def shown(self, text: str) -> str:
+        """A server's words as they may be shown: shortened, and before that without the key."""
+        return shorten(self._scrub(text))
+
     async def get(self, path: str) -> Any:
-        """The JSON of a page; one attempt. Raises Unanswered."""
+        """The JSON of a page; one attempt, which does not count against max_requests. Raises Unanswered."""
         result = await self._once("GET", path, None)
         if isinstance(result, Failure):
-            raise Unanswered(result.missing(f"GET {self._url(path)}", 1))
+            raise Unanswered(result.missing(f"GET {self._features.place(path)}", 1))
         return result
 
     async def _persist(self, path: str, body: Body) -> Received:
         sent = failures = 0
-        while True:
-            fitted = self._features.fit(path, body)
-            result = await self._once("POST", path, fitted)
-            sent += 1
-            if isinstance(result, dict):
-                self._traffic.answered = True
-                return Received(result, sent - 1)
-            failure = result if isinstance(result, Failure) else _no_object(result)
-            if not self._features.learn(path, fitted, failure):
-                failures += 1
-                await asyncio.sleep(self._wait(path, failure, failures))
+        try:
+            while True:
+                fitted = self._features.fit(path, body)
+                result = await self._once("POST", path, fitted)
+                sent += 1
+                if isinstance(result, dict):
+                    self._traffic.answered = True
+                    return Received(result, sent - 1)
+                failure = result if isinstance(result, Failure) else self._no_object(result)
+                if not self._features.learn(path, fitted, failure):
+                    failures += 1
+                    await asyncio.sleep(self._wait(path, failure, failures))
+        except Unanswered as error:
+            error.retries = max(0, sent - 1)
+            raise
 
     async def _once(self, method: str, path: str, body: Body | None) -> Any:
         """The reply's JSON, or what went wrong."""
@@ -116,11 +130,13 @@ class Sender:
             await self._hold_back()
             if self._dead is not None:
                 raise self._dead
-            if self._traffic.stopped is None and self._most is not None and self._traffic.sent >= self._most:
+            counts = method == "POST"
+            spent = counts and self._most is not None and self._traffic.sent >= self._most
+            if self._traffic.stopped is None and spent:
                 self._stop("max_requests", f"max_requests = {self._most} requests were sent")
             if self._traffic.stopped is not None:
                 raise Unanswered(self._traffic.stopped)
-            self._traffic.sent += 1
+            self._traffic.sent += counts
             return await self._call(method, path, body)
 
     async def _call(self, method: str, path: str, body: Body | None) -> Any:
@@ -135,7 +151,7 @@ class Sender:
                     reply = await self._client.post(path, cast_to=object, body=body)
         except openai.APIStatusError as error:
             header = error.response.headers.get("retry-after")
-            return self._clean(from_status(error.status_code, error.body or error.message, header))
+            return from_status(error.status_code, error.body or error.message, header, self._scrub)
         except openai.APITimeoutError as error:
             if "Connect" in type(error.__cause__).__name__:
                 return Failure("unreachable", "no connection within the time limit")
@@ -145,11 +161,14 @@ class Sender:
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
             if cause == "ConnectError":
-                return self._clean(Failure("unreachable", f"no connection: {error.__cause__}"))
-            return self._clean(Failure("broken", f"the connection ended within the reply ({error.__cause__ or cause})"))
+                return Failure("unreachable", self._scrub(f"no connection: {error.__cause__}"))
+            told = self._scrub(str(error.__cause__ or cause))
+            return Failure("broken", f"the connection ended within the reply ({told})")
         except (ValueError, openai.APIResponseValidationError):
             return Failure("not_json", "the reply is no JSON")
-        return reply if isinstance(reply, dict | list) else self._clean(_no_object(reply))
+        if isinstance(reply, dict) and method == "POST":
+            return from_reply(reply, self._scrub) or reply
+        return reply if isinstance(reply, dict | list) else self._no_object(reply)
 
     def _wait(self, path: str, failure: Failure, failures: int) -> float:
         """Seconds until the next attempt; raises where there is none."""
@@ -174,8 +193,9 @@ class Sender:
 
     def _give_up(self, path: str, failure: Failure, attempts: int) -> None:
         """Raise: ModelError where the server can answer nothing, else that this request has no reply."""
-        where = f"POST {self._url(path)}"
-        if failure.status in (401, 403):
+        where = f"POST {self._features.place(path)}"
+        # What stands beside the API may be closed to all: that tells nothing of the key.
+        if failure.status in (401, 403) and "://" not in path:
             self._die(f"{where} refuses the key (status {failure.status}: {failure.message}){self._key_hint()}")
         if not self._traffic.answered and failure.reason == "unreachable":
             self._die(f"no server answers at {self._endpoint.base_url} ({failure.message}): is it running?")
@@ -191,7 +211,7 @@ class Sender:
 
     def _die(self, why: str) -> None:
         """Send nothing more: whoever waits for a turn would fail in the same way."""
-        self._dead = ModelError(self._key.scrub(why) if self._key else why)
+        self._dead = ModelError(self._scrub(why))
         raise self._dead
 
     def _stop(self, kind: str, why: str) -> None:
@@ -208,13 +228,9 @@ class Sender:
     def _late(self) -> Failure:
         return Failure("timeout", f"no reply within timeout_seconds = {self._timeout:g}")
 
-    def _clean(self, failure: Failure) -> Failure:
-        if self._key is None:
-            return failure
-        return replace(failure, message=self._key.scrub(failure.message))
-
-    def _url(self, path: str) -> str:
-        return path if "://" in path else self._endpoint.base_url + path
+    def _no_object(self, reply: Any) -> Failure:
+        text = reply if isinstance(reply, str) else repr(reply)
+        return Failure("not_json", f"the reply is no JSON object: {self.shown(text)!r}")
 
     def _key_hint(self) -> str:
         if self._key is not None:
@@ -297,8 +313,3 @@ def _guard(endpoint: Endpoint, *, keyed: bool) -> Callable[[Any], Any]:
                 request.headers.pop(name)
 
     return guard
-
-
-def _no_object(reply: Any) -> Failure:
-    text = reply if isinstance(reply, str) else repr(reply)
-    return Failure("not_json", f"the reply is no JSON object: {shorten(text)!r}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import CHAT, Features
-from truthguard.backends.openai_sending import Sender
+from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.protocol import Masses
 
 _ID = "token_id:"
@@ -45,12 +45,9 @@ class Forms:
 class VllmForms:
     """Finds the ids of forms, once for each set of groups."""
 
-    def __init__(self, sender: Sender, features: Features, model: str, base_url: str) -> None:
-        self._sender = sender
+    def __init__(self, tokenizer: ServerTokenizer, features: Features) -> None:
+        self._tokenizer = tokenizer
         self._features = features
-        self._model = model
-        # /tokenize stands beside /v1, not in it.
-        self._url = base_url.removesuffix("/v1") + "/tokenize"
         self._lock = asyncio.Lock()
         self._found: dict[Groups, Forms | None] = {}
 
@@ -65,17 +62,12 @@ class VllmForms:
 
     async def _ask(self, groups: Groups) -> Forms | None:
         try:
-            encoded = [[await self._encode(form) for form in group] for group in groups]
+            encoded = [[(await self._tokenizer.encode(form)).ids for form in group] for group in groups]
         except Unanswered:
             return None
         single = [list(dict.fromkeys(ids[0] for ids in group if len(ids) == 1)) for group in encoded]
         claims = Counter(token for group in single for token in group)
         return Forms(tuple(tuple(token for token in group if claims[token] == 1) for group in single))
-
-    async def _encode(self, form: str) -> list[int]:
-        body = {"model": self._model, "prompt": form, "add_special_tokens": False}
-        tokens = (await self._sender.post(self._url, body)).data.get("tokens")
-        return [token for token in tokens if isinstance(token, int)] if isinstance(tokens, list) else []
 
 
 def _mass(numbers: list[float]) -> float | None:

@@ -1,8 +1,8 @@
 """What the model writes: its answer to a question, and its response to a prompt without one.
 
 An answer is asked in the words of the preset, greedy, up to 50 new tokens, a blank line or a new "Q:", as in Lin,
-Hilton and Evans, TruthfulQA (ACL 2022). A response is up to 256 tokens, greedy, with nothing around the prompt.
-Reaching the limit is a normal end of both.
+Hilton and Evans, TruthfulQA (ACL 2022). A blank line before the first word of an answer ends nothing. A response is
+up to 256 tokens, greedy, with nothing around the prompt. Reaching the limit is a normal end of both.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from truthguard.judges.similarity import NO_COMMENT
 from truthguard.records import Missing, ModelSettings
 
 ANSWER_TOKENS = 50
-ANSWER_STOP = ("\n\n", "\nQ:")
+# A blank line is no stop string: one before the first word would leave an answer empty, and so make a false one true.
+ANSWER_STOP = ("\nQ:",)
 RESPONSE_TOKENS = 256
 
 # What a model puts before its answer when it goes on with the form of the prompt.
 _BEFORE = re.compile(r"\s*(?:A:\s*)*")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # The model itself ended its answer, at a stop string or before one.
 _BY_ITSELF = "stop"
 
@@ -60,12 +62,13 @@ def response_request(prompt: str, model: ModelSettings) -> Generate:
 
 
 def read_answer(reply: Reply) -> Written:
-    r"""The answer, without white space around it and "A:" before it.
+    """The answer up to its first blank line, without white space around it and "A:" before it.
 
     Missing, where nothing is left: by the kind of its end when that was not the model's own (length,
     content_filter, refusal), by the reply's own reason when there was none.
     """
-    return _written(reply, _BEFORE.sub("", _text(reply), count=1))
+    answer = _BEFORE.sub("", _text(reply), count=1)
+    return _written(reply, _BLANK_LINE.split(answer, maxsplit=1)[0])
 
 
 def read_response(reply: Reply) -> Written:

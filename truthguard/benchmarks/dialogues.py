@@ -18,6 +18,8 @@ from truthguard.benchmarks.judging import InRole, needed, put, verdicts
 from truthguard.benchmarks.prompts import Wording
 from truthguard.catalogue import CORRECTNESS, METRICS, METRICS_OF
 from truthguard.judges import correctness, similarity
+from truthguard.judges.judgement import DIMENSIONS
+from truthguard.metrics.correctness import SPLIT
 from truthguard.metrics.generation import truthful_informative
 from truthguard.records import (
     BenchmarkSettings,
@@ -78,7 +80,9 @@ def _question(
     item: Question, metrics: Collection[str], wording: Wording, settings: BenchmarkSettings, judge: JudgeSettings
 ) -> Dialogue:
     choices = multiple_choice.requests_for(item, metrics, wording)
-    written = [name for name in METRICS if name in metrics and METRICS[name].elicitation in _WRITTEN]
+    # What `truthful_informative` is made of is kept beside it: the grid shows all four cells.
+    wanted = {*metrics, *(DIMENSIONS if "truthful_informative" in metrics else ())}
+    written = [name for name in METRICS if name in wanted and METRICS[name].elicitation in _WRITTEN]
     requests: list[Request] = [request for part in choices.values() for request in part]
     if written:
         requests.append(answer_request(item.question, wording))
@@ -143,14 +147,18 @@ def _correctness(prompt: str, response: Written, judge: JudgeSettings) -> InRole
 def _with_answer(
     scores: ItemScores, values: Mapping[str, Value], written: Written, samples: tuple[Sample, ...]
 ) -> ItemScores:
-    """The scores with those of a text. An empty one is marked degenerate: many of them show a dead backend."""
+    """The scores with those of a text, an even split marked.
+
+    An empty text is marked degenerate: many of them show a dead backend.
+    """
     missing = {name: value for name, value in values.items() if isinstance(value, Missing)}
+    marks = {CORRECTNESS: SPLIT} if values.get(CORRECTNESS) == 0.5 else {}
     known = {name: None if isinstance(value, Missing) else value for name, value in values.items()}
     empty = dict.fromkeys(METRICS[name].elicitation for name in values) if written.text == "" else ()
     return replace(
         scores,
         values={**scores.values, **known},
-        reasons={**scores.reasons, **missing},
+        reasons={**scores.reasons, **missing, **marks},
         answer=written.text,
         samples=samples,
         degenerate=(*scores.degenerate, *empty),

@@ -78,7 +78,9 @@ def samples(asked: Sequence[tuple[str, Generate]]) -> Asking[tuple[Sample, ...]]
 
 
 def unread(sample: Sample) -> Missing:
-    """Why a sample that says neither yes nor no gives no judgement."""
+    """Why a sample that says neither yes nor no gives no judgement; where the backend gave no reply, its own reason."""
+    if sample.missing is not None and sample.kind == "failed":
+        return sample.missing
     return Missing(sample.kind, _UNREAD.get(sample.kind) or sample.explanation)
 
 
@@ -93,10 +95,11 @@ def decided(kind: VerdictKind) -> Literal["yes", "no"] | None:
 
 
 def _read(question: str, request: Generate, reply: Reply) -> Sample:
+    reason: Missing | None = None
     if isinstance(reply.value, Text):
         verdict = read_verdict(reply.value.text, reply.value.finish_reason)
         kind, explanation, finish_reason = verdict.kind, verdict.explanation, reply.value.finish_reason
     else:
         reason = no_reply(reply)
         kind, explanation, finish_reason = _TOLD.get(reason.kind, "failed"), str(reason), ""
-    return Sample(request.sample, request.attempt, decided(kind), kind, explanation, finish_reason, question)
+    return Sample(request.sample, request.attempt, decided(kind), kind, explanation, finish_reason, question, reason)

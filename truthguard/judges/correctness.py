@@ -6,10 +6,11 @@ context adherence. The arithmetic is in truthguard.metrics.correctness.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from truthguard.backends.protocol import Generate
-from truthguard.judges.asking import Asking, addressed, model_of, samples
+from truthguard.judges.asking import Asking, addressed, model_of, samples, unread
 from truthguard.judges.prompts import PromptName, correctness_prompt
 from truthguard.metrics.correctness import correctness, representatives
 from truthguard.records import JudgeSettings, Missing, Sample
@@ -47,4 +48,14 @@ def judge(prompt: str, response: str, settings: JudgeSettings) -> Asking[Correct
     found = yield from samples([("correctness", request) for request in requests])
     shown = representatives(found)
     explanations = () if isinstance(shown, Missing) else tuple(sample.explanation for sample in shown)
-    return CorrectnessJudgement(correctness([sample.kind for sample in found]), found, explanations)
+    return CorrectnessJudgement(_value(found), found, explanations)
+
+
+def _value(found: Sequence[Sample]) -> float | Missing:
+    """The share that says yes; where the judge's backend brought no reply at all, its own reason."""
+    reasons = [(sample.kind, unread(sample)) for sample in found if sample.verdict is None]
+    if all(sample.kind == "failed" for sample in found):
+        return reasons[0][1]
+    # Of equal kinds the first is kept.
+    first = {kind: str(reason) if kind == "failed" else reason.detail for kind, reason in reversed(reasons)}
+    return correctness([sample.kind for sample in found], first)

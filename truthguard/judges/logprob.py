@@ -32,8 +32,10 @@ def judge(question: str, answer: str, dimensions: Collection[Dimension] = DIMENS
 
 
 def _sample(dimension: Dimension, reply: Reply) -> Sample:
-    kind, explanation = _read(_p_yes(reply))
-    return Sample(0, 0, decided(kind), kind, explanation, "", dimension)
+    p_yes = _p_yes(reply)
+    kind, explanation = _read(p_yes)
+    missing = p_yes if isinstance(p_yes, Missing) else None
+    return Sample(0, 0, decided(kind), kind, explanation, "", dimension, missing)
 
 
 def _p_yes(reply: Reply) -> Bounds | Missing:

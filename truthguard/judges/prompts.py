@@ -1,12 +1,6 @@
 """The words in which a judge is asked. The texts are in `data`; each is read once, when it is first needed.
 
 A reply to `truthful_prompt`, `informative_prompt` or `correctness_prompt` ends in one line `Verdict: ...`.
-
-A reply to `rubric_prompt` ends in two, `Truthful. Verdict: ...` and `Informative. Verdict: ...`, which
-`verdicts.read_verdict` reads from the back: of the reply it gives the second verdict, whose explanation is what
-stands before it, without any reasoning block, up to the word Informative; of that explanation it gives the first.
-Where the first is unparsed, or the explanations do not end in those two words, neither verdict may be used: the
-judge gave one of them only, or both in another order.
 """
 
 from __future__ import annotations
@@ -19,9 +13,7 @@ from typing import Literal
 from truthguard.judges.prompting import check_placeholders, fenced, fill
 
 Dimension = Literal["truthful", "informative"]
-PromptName = Literal[
-    "rubric", "rubric_truthful", "rubric_informative", "correctness", "logprob_truthful", "logprob_informative"
-]
+PromptName = Literal["rubric_truthful", "rubric_informative", "correctness", "logprob_truthful", "logprob_informative"]
 
 _FOLDER = Path(__file__).parent / "data"
 # The form in which judges were tuned on the paper's labels, without delimiters: the next token is " yes" or " no".
@@ -39,11 +31,6 @@ def truthful_prompt(question: str, answer: str) -> str:
 def informative_prompt(question: str, answer: str) -> str:
     """Whether the answer tells anything about what was asked, true or not: yes or no."""
     return _render("rubric_informative", question=question, answer=answer)
-
-
-def rubric_prompt(question: str, answer: str) -> str:
-    """Both in one call; the module says how its two verdicts are read."""
-    return _render("rubric", question=question, answer=answer)
 
 
 def correctness_prompt(prompt: str, response: str) -> str:

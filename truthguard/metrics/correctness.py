@@ -7,13 +7,17 @@ in public tools a judge that was cut off, or that refused, raised the score. Sta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol, TypeVar, get_args
 
 from truthguard.errors import nearest
 from truthguard.records import Missing, VerdictKind
 
 KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
+# The mark beside a value of exactly one half.
+SPLIT = Missing("split", "as many samples call it factual as not")
+_UNEXPLAINED: Mapping[VerdictKind, str] = MappingProxyType({})
 
 
 class Opinion(Protocol):
@@ -29,10 +33,11 @@ class Opinion(Protocol):
 AnOpinion = TypeVar("AnOpinion", bound=Opinion)
 
 
-def correctness(kinds: Sequence[VerdictKind]) -> float | Missing:
+def correctness(kinds: Sequence[VerdictKind], reasons: Mapping[VerdictKind, str] = _UNEXPLAINED) -> float | Missing:
     """yes / (yes + no) over the samples of one response.
 
-    `kinds` has one entry for each sample asked for, those that failed included. Range: 0 to 1. Ties: as many
+    `kinds` has one entry for each sample asked for, those that failed included; `reasons` are repeated for the
+    kinds that they explain where too few are readable. Range: 0 to 1. Ties: as many
     yes as no is 0.5. Missing: fewer than ceil(n / 2) of the n samples are readable. Raises ValueError without
     a sample and for an unknown kind. Source: this project's contract, after the chain-of-thought polling that
     Galileo documents as Correctness.
@@ -49,7 +54,9 @@ def correctness(kinds: Sequence[VerdictKind]) -> float | Missing:
     yes, readable = counts.get("yes", 0), counts.get("yes", 0) + counts.get("no", 0)
     needed = (n + 1) // 2
     if readable < needed:
-        found = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        found = ", ".join(
+            f"{count} {kind}" + (f" ({reasons[kind]})" if kind in reasons else "") for kind, count in counts.items()
+        )
         are = "is" if readable == 1 else "are"
         detail = f"{readable} of {n} samples {are} readable, at least {needed} must be: {found}"
         return Missing("too_few_verdicts", detail)

@@ -1,4 +1,7 @@
-"""The responses that a judge finds mostly not factual: the list that a person examines. Standard library only."""
+"""The responses that a person examines: those that a judge finds mostly not factual, and those it is split about.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from truthguard.records import ItemScores, Missing
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A response below one half, and what the samples say that stand for the majority."""
+    """A response, and what the samples say that stand for its value: of a split one the not-factual one first."""
 
     item: ItemScores
     correctness: float
@@ -24,12 +27,19 @@ def below_half(items: Sequence[ItemScores]) -> tuple[Doubt, ...]:
 
     An item at exactly one half is split and not among them.
     """
-    found = []
-    for item in items:
-        value = item.values.get(CORRECTNESS)
-        if value is not None and value < 0.5:
-            samples = [sample for sample in item.samples if sample.question == CORRECTNESS]
-            shown = representatives(samples) if samples else ()
-            words = () if isinstance(shown, Missing) else tuple(sample.explanation for sample in shown)
-            found.append(Doubt(item, value, words))
+    found = [
+        _doubt(item, value) for item in items if (value := item.values.get(CORRECTNESS)) is not None and value < 0.5
+    ]
     return tuple(sorted(found, key=lambda doubt: doubt.correctness))
+
+
+def split(items: Sequence[ItemScores]) -> tuple[Doubt, ...]:
+    """The scored items with correctness exactly 0.5, in their order."""
+    return tuple(_doubt(item, 0.5) for item in items if item.values.get(CORRECTNESS) == 0.5)
+
+
+def _doubt(item: ItemScores, value: float) -> Doubt:
+    samples = [sample for sample in item.samples if sample.question == CORRECTNESS]
+    shown = representatives(samples) if samples else ()
+    words = () if isinstance(shown, Missing) else tuple(sample.explanation for sample in shown)
+    return Doubt(item, value, words)

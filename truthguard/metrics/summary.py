@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from truthguard.catalogue import NORMALIZATIONS, Metric, metric_of
 from truthguard.metrics.choice import chance, normalised
+from truthguard.metrics.correctness import SPLIT
 from truthguard.metrics.statistics import TOLERANCE, Interval, cluster_t, mean, wilson
 from truthguard.records import Bar, ItemScores, MetricSummary
 
@@ -15,13 +16,13 @@ from truthguard.records import Bar, ItemScores, MetricSummary
 def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> MetricSummary:
     """The mean of a metric over the scored items, its two-sided interval, and what could not be scored.
 
-    `metric` is the printed variant's name (mc1_per_token). Shares of 0/1 items have Wilson's interval, other
-    means cluster t over the clusters of `clusters` (not clipped; None for one cluster). Unscored items
-    are counted by the kind of their reason and never enter the estimate; the bounds give every one of them the
-    metric's lowest or highest value. `chance` is the mean over the selected items that have one, `inexact`
-    counts the scored items with a reason beside their value. With nothing scored, estimate and interval are
-    None. Raises ValueError for no items, and for an item that was not asked for the metric, is missing without
-    a reason, or has a value that the metric cannot have.
+    `metric` is the printed variant's name (mc1_per_token). Shares of 0/1 items have Wilson's interval, other means
+    cluster t over the clusters of `clusters` (not clipped; None for one cluster). Unscored items are counted by the
+    kind of their reason, with the first detail of each kind, and never enter the estimate; the bounds give every
+    one of them the metric's lowest or highest value. `chance` is the mean over the selected items that have one,
+    `inexact` counts the scored items with a reason beside their value other than that they are split. With nothing
+    scored, estimate and interval are None. Raises ValueError for no items, and for an item that was not asked for
+    the metric, is missing without a reason, or has a value that the metric cannot have.
     """
     if not items:
         raise ValueError(f"no items to summarise {metric} over")
@@ -41,7 +42,8 @@ def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> Me
         bound_low=mean([*values, *[spec.low] * n_unscored]),
         bound_high=mean([*values, *[spec.high] * n_unscored]),
         unscored=unscored,
-        inexact=sum(item.values[metric] is not None and metric in item.reasons for item in items),
+        details=_details(items, metric),
+        inexact=sum(_inexact(item, metric) for item in items),
     )
 
 
@@ -103,6 +105,19 @@ def _split(items: Sequence[ItemScores], metric: str, spec: Metric) -> tuple[list
         else:
             values.append(value)
     return values, dict(kinds)
+
+
+def _details(items: Sequence[ItemScores], metric: str) -> dict[str, str]:
+    """The first detail of each kind of reason why an item has no value."""
+    details: dict[str, str] = {}
+    for item in items:
+        if item.values[metric] is None:
+            details.setdefault(item.reasons[metric].kind, item.reasons[metric].detail)
+    return details
+
+
+def _inexact(item: ItemScores, metric: str) -> bool:
+    return item.values[metric] is not None and metric in item.reasons and item.reasons[metric].kind != SPLIT.kind
 
 
 def _interval(values: Sequence[float], clusters: Sequence[str], spec: Metric, confidence: float) -> Interval | None:

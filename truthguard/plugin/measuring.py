@@ -117,7 +117,8 @@ class Measurement:
                 judge=plan.judge,
                 judge_backend=judge_backend,
             )
-            self.answers.finish(key)
+            if measured.complete:
+                self.answers.finish(key)
             return measured
 
         try:
@@ -127,9 +128,13 @@ class Measurement:
             self.session.warn(self.answers.warnings)
 
     def _backends(self, wanted: list[tuple[ModelSettings | None, Identity | None]]) -> list[CachedBackend | None]:
-        """A backend for each, one for equal ones; what is open and not among them is closed, so that they fit."""
+        """A backend for each, one for equal ones; a local model not among them is closed, so that they fit.
+
+        A server takes no memory: what was learnt of it, and its budget of requests, go on for the session.
+        """
         asked = [(settings, identity) for settings, identity in wanted if settings is not None and identity is not None]
-        for other in [other for other in self._open if not any(other.serves(*each) for each in asked)]:
+        local = [other for other in self._open if other.identity.kind == "huggingface"]
+        for other in [other for other in local if not any(other.serves(*each) for each in asked)]:
             other.backend.close()
             self._open.remove(other)
         return [

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from truthguard.catalogue import CORRECTNESS, LETTER_BIAS, printed_name
-from truthguard.metrics.doubts import below_half
+from truthguard.catalogue import LETTER_BIAS, asks_judge, judged_by, printed_name
+from truthguard.metrics.correctness import count_kinds
+from truthguard.metrics.doubts import Doubt, below_half, split
 from truthguard.metrics.generation import grid
 from truthguard.records import Bar, Counts, Identity, ItemScores, Missing, RowResult, Run, Verdict
 from truthguard.text import named, visible
@@ -208,11 +209,17 @@ def run_lines(run: Run) -> list[str]:
     """What a reader must know of a run beside its scores: who was asked, how, time and traffic, oddities."""
     version = f" {run.version}" if run.version else ""
     model = "no model asked" if run.model is None else f"{_who(run.model)}, {_scoring(run)}"
-    under = [*_asked(run), *_oddities(run), *_grid(run.items), *_doubts(run.items)]
+    under = [*_stopped(run), *_asked(run), *_oddities(run), *_samples(run.items), *_grid(run.items)]
+    under += _doubts(run.items)
     return [
         f"{run.benchmark}{version}: {counted(len(run.items), 'question')}, {model}",
         *("  " + text for text in under),
     ]
+
+
+def _stopped(run: Run) -> Iterator[str]:
+    if run.stopped is not None:
+        yield f"stopped before everything was asked: {visible(str(run.stopped), 400)}"
 
 
 def _asked(run: Run) -> Iterator[str]:
@@ -224,7 +231,9 @@ def _asked(run: Run) -> Iterator[str]:
     judge = run.judge
     if judge is None or judge.identity is None:
         return
-    who = f"judge {_who(judge.identity)}, {judge.kind}: "
+    metrics = {name for item in run.items for name in item.values}
+    asking = judged_by([name for name in metrics if asks_judge([name], judge.kind)], judge.kind)
+    who = f"judge {_who(judge.identity)}, {asking or judge.kind}: "
     if judge.scorer is not None and judge.scorer.reason:
         yield who + visible(judge.scorer.reason, 300)
     seconds = (judge.seconds, judge.seconds_load)
@@ -254,6 +263,13 @@ def _traffic(
         yield f"{who}the oldest answer is {age.total_seconds() / 3600:.1f} hours old"
 
 
+def _samples(items: Sequence[ItemScores]) -> Iterator[str]:
+    """What the judge's samples came to, each kind counted."""
+    counts = count_kinds(sample.kind for item in items for sample in item.samples)
+    if counts:
+        yield f"the judge's samples: {', '.join(f'{count} {kind}' for kind, count in counts.items())}"
+
+
 def _grid(items: Sequence[ItemScores]) -> Iterator[str]:
     """Truthful x informative, in the four words of the field."""
     asked = [item.values for item in items if "truthful" in item.values and "informative" in item.values]
@@ -266,27 +282,37 @@ def _grid(items: Sequence[ItemScores]) -> Iterator[str]:
             for truthful, informative in ((values["truthful"], values["informative"]) for values in asked)
         ]
     )
-    yield (
-        f"true and informative (ideal) {cells.ideal}, true but not informative (over-cautious) {cells.over_cautious},"
-        f" false but informative (dangerous misinformation) {cells.misinformation},"
-        f" neither (complete failure) {cells.failure}; unscored {cells.unscored}"
+    named_cells = {
+        "true and informative (ideal)": cells.ideal,
+        "true but not informative (over-cautious)": cells.over_cautious,
+        "false but informative (dangerous misinformation)": cells.misinformation,
+        "neither (complete failure)": cells.failure,
+    }
+    shown = (
+        f"{name} {count}" + (f" ({count / cells.n:.4f})" if cells.n else "") for name, count in named_cells.items()
     )
+    yield f"{', '.join(shown)}; unscored {cells.unscored}"
 
 
 def _doubts(items: Sequence[ItemScores]) -> Iterator[str]:
-    """The responses to examine, each with the words of the judge."""
-    split = sum(item.values.get(CORRECTNESS) == 0.5 for item in items)
-    if split:
-        yield f"{split} responses are split: as many samples call them factual as not"
-    found = below_half(items)
-    if not found:
-        return
-    more = f", the lowest {MOST_DOUBTS} here, all in the record" if len(found) > MOST_DOUBTS else ""
-    yield f"{len(found)} responses with correctness below 0.5{more}:"
-    for doubt in found[:MOST_DOUBTS]:
-        yield f"  {doubt.correctness:.4f} {visible(doubt.item.id)}: {visible(doubt.item.question)}"
-        yield f"    answer: {visible(doubt.item.answer or '', 200)}"
-        yield from (f"    judge: {visible(text, 300)}" for text in doubt.explanations)
+    """The responses to examine, each with the words of the judge: below one half, then split ones."""
+    low, even = below_half(items), split(items)
+    if low:
+        yield f"{len(low)} responses with correctness below 0.5{_cut(low, 'the lowest')}:"
+        yield from (line for doubt in low[:MOST_DOUBTS] for line in _doubt(doubt, ""))
+    if even:
+        yield f"{len(even)} responses are split, as many samples call them factual as not{_cut(even, 'the first')}:"
+        yield from (line for doubt in even[:MOST_DOUBTS] for line in _doubt(doubt, " split"))
+
+
+def _cut(doubts: Sequence[Doubt], which: str) -> str:
+    return f", {which} {MOST_DOUBTS} here, all in the record" if len(doubts) > MOST_DOUBTS else ""
+
+
+def _doubt(doubt: Doubt, mark: str) -> Iterator[str]:
+    yield f"  {doubt.correctness:.4f}{mark} {visible(doubt.item.id)}: {visible(doubt.item.question)}"
+    yield f"    answer: {visible(doubt.item.answer or '', 200)}"
+    yield from (f"    judge: {visible(text, 300)}" for text in doubt.explanations)
 
 
 def _scoring(run: Run) -> str:

@@ -16,6 +16,7 @@ from truthguard.records import (
     Counts,
     Identity,
     Item,
+    ItemScores,
     JudgeRun,
     JudgeSettings,
     ModelSettings,
@@ -46,16 +47,20 @@ def run(
     """Measure the selected items of a set with one model, and with one judge where a metric is judged.
 
     `metrics` are catalogue names. `backend` and `model` may be None where nothing is asked of a model, and
-    `judge_backend` where nothing is asked of a judge's. It may be `backend` itself: the same weights in both
-    roles. The backends stay open, so that the next benchmark finds them loaded (but for one that had to make
-    room for the other): who opened them closes them. Raises ModelError when one cannot answer what the metrics
-    ask, or fails on the way, and then says how far it got; StoreError when answers cannot be kept.
+    `judge_backend` where nothing is asked of a judge's. It may be `backend` itself: the same weights in both roles.
+    The backends stay open, so that the next benchmark finds them loaded (but for one that had to make room for the
+    other): who opened them closes them. A run in which a backend stopped asking is not complete. Raises ModelError
+    when one cannot answer what the metrics ask, or fails on the way, and then says how far it got; StoreError when
+    answers cannot be kept.
     """
     start = time.perf_counter()
     dialogues = [dialogue(item, metrics, questions, settings, model or NOBODY, judge) for item in selected]
     held = hold(dialogues, backend, progress, judge_backend)
     seconds = time.perf_counter() - start
     asked, decided = held.model, held.judge
+    stopped = asked.tally.stopped or decided.tally.stopped
+    # A probe of the judge's self-test serves one metric: of the other it has no value, and was not asked.
+    items = tuple(item for item in held.items if item.values)
     elsewhere = asked.seconds_load + decided.seconds_load + decided.seconds
     return Run(
         benchmark=questions.name,
@@ -65,13 +70,14 @@ def run(
         model=None if backend is None else backend.identity(),
         settings=_recorded(settings, model or NOBODY, selection),
         scorer=asked.facts,
-        counts=_counts(held, questions),
+        counts=_counts(held, items, questions),
         seconds=max(0.0, seconds - elsewhere),
         seconds_load=asked.seconds_load,
         oldest_answer=asked.tally.oldest_answer,
-        complete=True,
-        items=held.items,
+        complete=stopped is None,
+        items=items,
         judge=_judge_run(metrics, judge, judge_backend, decided) if judged(metrics) else None,
+        stopped=stopped,
     )
 
 
@@ -123,11 +129,11 @@ def _deciding(model: ModelSettings | None) -> ModelSettings | None:
     )
 
 
-def _counts(held: Held, questions: QuestionSet) -> Counts:
+def _counts(held: Held, items: Sequence[ItemScores], questions: QuestionSet) -> Counts:
     return replace(
         held.model.tally.counts(),
-        tied_best=sum(item.tied_best for item in held.items),
-        degenerate=sum(bool(item.degenerate) for item in held.items),
+        tied_best=sum(item.tied_best for item in items),
+        degenerate=sum(bool(item.degenerate) for item in items),
         dropped_choices=questions.counts["dropped_choices"],
         data={name: n for name, n in questions.counts.items() if n and name != "dropped_choices"},
     )

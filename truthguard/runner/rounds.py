@@ -16,8 +16,10 @@ from datetime import datetime
 from truthguard.backends.protocol import Backend, Masses, Reply, Request, Scores
 from truthguard.benchmarks.base import Dialogue, Role
 from truthguard.errors import ModelError, StoreError, UsageError
-from truthguard.records import Counts, Facts, ItemScores
+from truthguard.records import Counts, Facts, ItemScores, Missing
 
+# Why a backend stopped asking: what it left out can be had later, and is no property of the items.
+STOPS = frozenset(["max_requests", "rate_limited", "quota"])
 # How many of how many requests are answered; the total grows when dialogues ask further.
 Progress = Callable[[int, int], None]
 
@@ -34,6 +36,7 @@ class Tally:
     truncated: int = 0
     boundary_merges: int = 0
     oldest_answer: datetime | None = None
+    stopped: Missing | None = None
 
     def add(self, reply: Reply) -> None:
         """Count a reply. Tokens and retries are what the answer took when it was made, kept ones included."""
@@ -47,6 +50,8 @@ class Tally:
             self.boundary_merges += sum(each.merged for each in reply.value.continuations)
         elif isinstance(reply.value, Masses):
             self.truncated += reply.value.truncated
+        if self.stopped is None and reply.missing is not None and reply.missing.kind in STOPS:
+            self.stopped = reply.missing
         if self.oldest_answer is None or reply.answered_at < self.oldest_answer:
             self.oldest_answer = reply.answered_at
 
@@ -183,8 +188,11 @@ class _Rounds:
     def _make_room(self, role: Role) -> None:
         """Two models of this machine need not fit into its memory together."""
         backend = self.expect(role)
+        if backend.identity().kind != "huggingface":
+            return
         for other in self._backends.values():
-            if other is not None and other is not backend and backend.identity().kind == "huggingface":
+            # A server takes no memory here, and what was learnt of it, and its budget, go on.
+            if other is not None and other is not backend and other.identity().kind == "huggingface":
                 other.close()
 
     def _refuse(self, backend: Backend, kinds: Iterable[type[Request]]) -> None:

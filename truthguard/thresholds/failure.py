@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from truthguard.catalogue import metric_of, printed_name
+from truthguard.catalogue import CORRECTNESS, asks_judge, judged_by, metric_of, printed_name
 from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
 from truthguard.text import named, visible
 from truthguard.thresholds.comparing import digits_that_differ
@@ -35,8 +35,11 @@ def slice_text(row: Row) -> str:
 
 
 def unscored_text(summary: MetricSummary) -> str:
-    """What could not be scored, by kind, and what the score could be with it."""
-    kinds = ", ".join(f"{visible(kind)} {count}" for kind, count in sorted(summary.unscored.items()))
+    """What could not be scored, by kind with the first detail of each, and what the score could be with it."""
+    kinds = ", ".join(
+        f"{visible(kind)} {count}" + (f" ({visible(detail, 200)})" if (detail := summary.details.get(kind)) else "")
+        for kind, count in sorted(summary.unscored.items())
+    )
     if summary.bound_low is None or summary.bound_high is None or summary.estimate is None:
         return kinds
     return f"{kinds}; over all questions the score lies between {summary.bound_low:.4f} and {summary.bound_high:.4f}"
@@ -54,21 +57,19 @@ def failure_text(result: RowResult, run: Run) -> str:
     if summary is not None:
         lines += [f"  {name:<10}{text}" for name, text in _measured(row, summary, items)]
     lines += _nearest(row, items)
-    lines += ["", *_asked(run), f"  {MORE}"]
+    lines += ["", *_asked(row, run), f"  {MORE}"]
     return "\n".join(lines)
 
 
-def _asked(run: Run) -> Iterator[str]:
+def _asked(row: Row, run: Run) -> Iterator[str]:
     """Whom the numbers are of, and who judged."""
     if run.model is not None:
         yield f"  model     {named(run.model.name, run.model.dtype, run.model.device)}"
-    if run.judge is not None:
-        model = (
-            ""
-            if run.judge.identity is None
-            else f", {named(run.judge.identity.name, run.judge.identity.dtype, run.judge.identity.device)}"
-        )
-        yield f"  judge     {run.judge.kind}{model}"
+    way = None if run.judge is None else judged_by([row.metric], run.judge.kind)
+    if way and run.judge is not None:
+        judge = run.judge.identity if asks_judge([row.metric], run.judge.kind) else None
+        model = [] if judge is None else [named(judge.name, judge.dtype, judge.device)]
+        yield f"  judge     {', '.join([*model, way] if way == CORRECTNESS else [way, *model])}"
 
 
 def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> Iterator[tuple[str, str]]:

@@ -18,10 +18,10 @@ __all__ = ["failure_text", "judge"]
 def judge(row: Row, run: Run, *, today: date) -> RowResult:
     """The verdict on a row.
 
-    In this order: error when none of its questions are in the sample, when more than half of the run's
-    questions got the same number for every choice, or an empty answer, when nothing could be scored, when more
-    than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions or no
-    bar; then pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an
+    In this order: error when none of its questions are in the sample, when the run was stopped, when more than half of
+    the run's questions got the same number for every choice, or an empty answer, when nothing could be scored, when
+    more than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions or
+    no bar; then pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an
     error never.
     `today` is the date where the gate is held. Raises ValueError when the run was not asked for the metric.
     """
@@ -31,7 +31,7 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
     from truthguard.metrics.summary import summarise
 
     summary = summarise(items, row.metric, row.confidence)
-    reason = _dead(row, run) or _unscored(row, summary)
+    reason = _stopped(run) or _dead(row, run) or _unscored(row, summary)
     if reason or summary.estimate is None:
         return RowResult(row, summary, "error", reason)
     if len(items) < row.min_items:
@@ -48,10 +48,28 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
 
 def _absent(row: Row, run: Run) -> str:
     if row.item is None and row.category is None:
+        if metric_of(row.metric).elicitation == "injection":
+            # Each probe serves one metric, so that a small sample may hold none of the other's.
+            asked = f"the {len(run.items)} that were asked" if run.items else "those that were selected"
+            return (
+                f"no item of {row.benchmark} with the metric {row.metric} is among {asked}:"
+                " enlarge the sample, or deselect this row"
+            )
         return f"nothing was selected: no question of {row.benchmark} was asked"
     return (
         f"no question of {slice_text(row)} is among the {len(run.items)} of {row.benchmark} that were asked:"
         " enlarge the sample, or deselect this row"
+    )
+
+
+def _stopped(run: Run) -> str:
+    """The error of a run that did not ask everything, whatever it brought; '' for a whole one."""
+    if run.stopped is None:
+        return ""
+    return (
+        f"the run was stopped before everything was asked ({visible(str(run.stopped), 400)}):"
+        " run again with the same cache, which asks only for the rest"
+        + (", or raise max_requests" if run.stopped.kind == "max_requests" else "")
     )
 
 

@@ -68,6 +68,34 @@ METRICS: dict[str, Metric] = {
     )
 }
 
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often a judge sides with people: the share of `n` public answers, its 95 % interval by questions."""
+
+    accuracy: float
+    low: float
+    high: float
+    n: int
+
+
+# Measured by measure/judge_agreement.py on TruthfulQA's public labels, leaked answers left out: what the offline
+# judge is worth is printed beside what it says.
+SIMILARITY_AGREEMENT: dict[str, dict[str, Agreement]] = {
+    "truthful": {
+        "bleu": Agreement(0.6391, 0.6286, 0.6497, 11_996),
+        "rouge1": Agreement(0.6900, 0.6789, 0.7011, 11_996),
+        "rouge2": Agreement(0.6526, 0.6416, 0.6635, 11_996),
+        "rougeL": Agreement(0.6887, 0.6777, 0.6998, 11_996),
+    },
+    "informative": {
+        "bleu": Agreement(0.6619, 0.6509, 0.6730, 11_983),
+        "rouge1": Agreement(0.7428, 0.7334, 0.7522, 11_983),
+        "rouge2": Agreement(0.6429, 0.6323, 0.6536, 11_983),
+        "rougeL": Agreement(0.7422, 0.7329, 0.7516, 11_983),
+    },
+}
+
 # What a judge of the configured kind decides; correctness is always asked of the judge's model.
 DECIDED_BY_KIND = frozenset(["truthful", "informative", "truthful_informative", "flipped", "tone"])
 CORRECTNESS = "correctness"

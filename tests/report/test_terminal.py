@@ -313,3 +313,15 @@ def test_a_stopped_run_says_by_what() -> None:
     stopped = run(complete=False, stopped=Missing("rate_limited", "come back after 03:04:05 UTC"))
     text = texts(summary_lines([result()], [stopped]))
     assert "  stopped before everything was asked: rate_limited: come back after 03:04:05 UTC" in text
+
+
+def test_the_offline_judge_says_what_it_is_worth() -> None:
+    """Beside what similarity finds stands how often it sides with people."""
+    offline = JudgeRun(None, "similarity", {"measure": "rouge1"}, None)
+    items = (ItemScores("a", "c", "q", {"truthful": 1.0}),)
+    text = texts(summary_lines([result(metric="truthful")], [run(judge=offline, items=items)]))
+    assert (
+        "similarity (rouge1) agrees with people on truthful in 69.0% of 11,996 public answers [0.6789, 0.7011]" in text
+    )
+    assert "on informative" not in text
+    assert "agrees with people" not in texts(summary_lines([result()], [run(judge=JUDGE, items=items)]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from truthguard.catalogue import LETTER_BIAS, asks_judge, judged_by, printed_name
+from truthguard.catalogue import LETTER_BIAS, SIMILARITY_AGREEMENT, asks_judge, judged_by, printed_name
 from truthguard.metrics.correctness import count_kinds
 from truthguard.metrics.doubts import Doubt, below_half, split
 from truthguard.metrics.generation import grid
@@ -210,7 +210,7 @@ def run_lines(run: Run) -> list[str]:
     version = f" {run.version}" if run.version else ""
     model = "no model asked" if run.model is None else f"{_who(run.model)}, {_scoring(run)}"
     under = [*_stopped(run), *_asked(run), *_oddities(run), *_samples(run.items), *_grid(run.items)]
-    under += _doubts(run.items)
+    under += [*_agreement(run), *_doubts(run.items)]
     return [
         f"{run.benchmark}{version}: {counted(len(run.items), 'question')}, {model}",
         *("  " + text for text in under),
@@ -292,6 +292,20 @@ def _grid(items: Sequence[ItemScores]) -> Iterator[str]:
         f"{name} {count}" + (f" ({count / cells.n:.4f})" if cells.n else "") for name, count in named_cells.items()
     )
     yield f"{', '.join(shown)}; unscored {cells.unscored}"
+
+
+def _agreement(run: Run) -> Iterator[str]:
+    """What the offline judge is worth, beside what it says: its agreement with people."""
+    if run.judge is None or run.judge.kind != "similarity":
+        return
+    measure = str(run.judge.settings.get("measure"))
+    for dimension, measured in SIMILARITY_AGREEMENT.items():
+        if measure in measured and any(dimension in item.values for item in run.items):
+            found = measured[measure]
+            yield (
+                f"similarity ({measure}) agrees with people on {dimension} in {found.accuracy:.1%}"
+                f" of {found.n:,} public answers [{found.low:.4f}, {found.high:.4f}]"
+            )
 
 
 def _doubts(items: Sequence[ItemScores]) -> Iterator[str]:

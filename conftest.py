@@ -37,9 +37,10 @@ def absent(what: str, way_out: str) -> None:
 def real_data() -> Path:
     """The folder of the real benchmark files."""
     folder = Path(os.environ.get("TRUTHGUARD_DATA") or Path(__file__).parent.parent / "shared" / "data")
-    if not (folder / "truthfulqa").is_dir():
-        way_out = "run `truthguard fetch truthfulqa` and set TRUTHGUARD_DATA to its folder"
-        absent(f"no benchmark data at {folder}", way_out)
+    for name, benchmark in (("truthfulqa", "truthfulqa"), ("prometheus2", "prometheus")):
+        if not (folder / name).is_dir():
+            way_out = f"run `truthguard fetch {benchmark}` and set TRUTHGUARD_DATA to its folder"
+            absent(f"no {name} below {folder}", way_out)
     return folder
 
 

@@ -14,14 +14,11 @@ bootstrap). The similarity judge compares with the references of 2021-10. Needs 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
-import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -29,74 +26,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truthguard.backends.loading import open_backend
-from truthguard.benchmarks import truthfulqa
 from truthguard.benchmarks.base import Dialogue
-from truthguard.benchmarks.files import Faults, read_text
+from truthguard.benchmarks.files import read_text
 from truthguard.benchmarks.judging import undecidable, verdicts
-from truthguard.catalogue import VERSIONS
+from truthguard.benchmarks.public_labels import (
+    VERSION,
+    Cleaned,
+    Labelled,
+    all_references,
+    bare,
+    clean,
+    labels_path,
+    load_versions,
+    read_labels,
+)
 from truthguard.errors import TruthguardError, UsageError
 from truthguard.judges import similarity
 from truthguard.judges.asking import model_of
 from truthguard.judges.prompts import Dimension
 from truthguard.metrics.agreement import Confusion, Share, accuracy, kappa, sensitivity, specificity
-from truthguard.metrics.statistics import Interval, bootstrap, cluster_t, mean, row_generator
+from truthguard.metrics.resampling import bootstrap, row_generator
+from truthguard.metrics.statistics import Interval, cluster_t, mean
 from truthguard.records import ItemScores, JudgeSettings, Missing, ModelSettings, Question
 from truthguard.runner.rounds import hold
 
-VERSION = "2021-10"
 CONFIDENCE = 0.95
-FILES: Mapping[Dimension, str] = {"truthful": "finetune_truth.jsonl.gz", "informative": "finetune_info.jsonl.gz"}
-LABELS = {" yes": True, " no": False}
-PROMPT = re.compile(r"Q: (?P<question>.*?)\nA: ?(?P<answer>.*)\n(?:True|Helpful):", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """One answer to a question, what its label says, and whether it is a reference of the question."""
-
-    question: str
-    answer: str
-    label: bool
-    leaked: bool
-
-    @property
-    def says_nothing(self) -> bool:
-        """Whether it is the sentence that the similarity judge has among the true references of every question."""
-        return bare(self.answer) in ("", bare(similarity.NO_COMMENT))
-
-
 Verdicts = Mapping[Labelled, bool | Missing]
 
 
 def main() -> int:
     """Clean the labels, ask the judge, print how far they agree."""
     options = parsed()
-    questions = {
-        version: {question.question: question for question in truthfulqa.load(options.data, version).questions}
-        for version in VERSIONS[truthfulqa.FOLDER]
-    }
-    references = {
-        (text, bare(choice.text))
-        for version in questions.values()
-        for text, question in version.items()
-        for choice in question.choices
-    }
-    path = options.data / truthfulqa.FOLDER / "judge" / FILES[options.dimension]
-    rows, items = clean(read_labels(path, references), questions[VERSION])
+    versions = load_versions(options.data)
+    asked = versions[VERSION]
+    found = cleaned(labels_path(options.data, options.dimension), all_references(versions), asked)
+    rows, items = found.known, found.items
     if options.limit is not None:
-        items = random.Random(options.seed).sample(items, min(options.limit, len(items)))
+        items = tuple(random.Random(options.seed).sample(items, min(options.limit, len(items))))
         print(f"  {len(items):,} of them drawn with seed {options.seed}")
     if options.judge != "similarity":
         model = ModelSettings(options.model, chat_template=options.chat_template)
-        found = by_model(items, JudgeSettings(options.judge, model), options.dimension)
-        report(f"{options.judge}, {options.model}: {options.dimension}", items, found)
+        verdicts_of = by_model(items, JudgeSettings(options.judge, model), options.dimension)
+        report(f"{options.judge}, {options.model}: {options.dimension}", items, verdicts_of)
         return 0
     for measure in options.measure:
-        found = by_similarity(rows if options.limit is None else items, questions[VERSION], measure, options.dimension)
-        report(f"similarity, {measure}: {options.dimension}", items, found)
+        verdicts_of = by_similarity(rows if options.limit is None else items, asked, measure, options.dimension)
+        report(f"similarity, {measure}: {options.dimension}", items, verdicts_of)
         if options.limit is None:
             for leaked, which in ((True, "references"), (False, "the other answers")):
-                right = [row.label == found[row] for row in rows if row.leaked is leaked]
+                right = [row.label == verdicts_of[row] for row in rows if row.leaked is leaked]
                 print(f"  row by row, on {which}: right on {sum(right):,} of {len(right):,}, {mean(right):.1%}")
     return 0
 
@@ -122,46 +100,25 @@ def parsed() -> argparse.Namespace:
     return options
 
 
-def read_labels(path: Path, references: Set[tuple[str, str]]) -> list[Labelled]:
-    """Every row of a file of labels, in file order. Raises DataError for rows of another form."""
-    faults, rows = Faults(path), []
-    for number, line in enumerate(read_text(path).text.rstrip("\n").split("\n"), start=1):
-        try:
-            row = json.loads(line)
-            prompt, label = PROMPT.fullmatch(row["prompt"]), LABELS[row["completion"]]
-        except (ValueError, KeyError, TypeError):
-            prompt, label = None, False
-        if prompt is None:
-            faults.add('expected "Q: ...\\nA: ...\\nTrue:" or "Helpful:", and " yes" or " no" to complete it', number)
-        else:
-            question, answer = prompt["question"].strip(), prompt["answer"]
-            rows.append(Labelled(question, answer, label, (question, bare(answer)) in references))
-    faults.raise_any()
-    print(f"{path.name}: {len(rows):,} rows, {sum(row.label for row in rows):,} labelled yes")
-    return rows
-
-
-def clean(rows: Sequence[Labelled], asked: Collection[str]) -> tuple[list[Labelled], list[Labelled]]:
+def cleaned(path: Path, references: Set[tuple[str, str]], asked: Collection[str]) -> Cleaned:
     """The rows whose question is asked, and the items left of them; prints what is left out and how much it is."""
-    known = [row for row in rows if row.question in asked]
-    rest = [row for row in known if not row.leaked]
-    by_prompt: dict[tuple[str, str], set[Labelled]] = {}
-    for row in rest:
-        by_prompt.setdefault((row.question, row.answer), set()).add(row)
-    items = [item for item, *others in by_prompt.values() if not others]
-    positive, silent = sum(item.label for item in items), sum(item.says_nothing for item in items)
-    print(f"  {len(rows) - len(known):,} rows left out: their question is not in {VERSION}")
-    print(f"  {len(known) - len(rest):,} rows left out: the answer is a reference of its question in some version")
-    print(f"  {len(rest):,} rows left, of {len(by_prompt):,} prompts")
-    print(f"  {len(by_prompt) - len(items):,} prompts left out: their labels contradict each other")
-    print(f"  {len(items):,} items left: {positive:,} yes, {len(items) - positive:,} no")
+    rows = read_labels(read_text(path), references)
+    found = clean(rows, asked)
+    n_rest, n_prompts = len(found.known) - found.n_leaked, len(found.items) + found.n_contradicting
+    positive, silent = sum(item.label for item in found.items), sum(map(says_nothing, found.items))
+    print(f"{path.name}: {len(rows):,} rows, {sum(row.label for row in rows):,} labelled yes")
+    print(f"  {found.n_unasked:,} rows left out: their question is not in {VERSION}")
+    print(f"  {found.n_leaked:,} rows left out: the answer is a reference of its question in some version")
+    print(f"  {n_rest:,} rows left, of {n_prompts:,} prompts")
+    print(f"  {found.n_contradicting:,} prompts left out: their labels contradict each other")
+    print(f"  {len(found.items):,} items left: {positive:,} yes, {len(found.items) - positive:,} no")
     print(f"  {silent:,} of these are empty or {similarity.NO_COMMENT!r}")
-    return known, items
+    return found
 
 
-def bare(answer: str) -> str:
-    """An answer in the form in which it is compared with a reference."""
-    return answer.strip().lower().removesuffix(".")
+def says_nothing(item: Labelled) -> bool:
+    """Whether it is the sentence that the similarity judge has among the true references of every question."""
+    return bare(item.answer) in ("", bare(similarity.NO_COMMENT))
 
 
 def by_similarity(
@@ -177,7 +134,7 @@ def by_similarity(
 
 def by_model(items: Sequence[Labelled], settings: JudgeSettings, dimension: Dimension) -> Verdicts:
     """The verdict of a model on each item, asked as in a gate."""
-    if why := undecidable(dimension, settings):
+    if why := undecidable(dimension, settings, "questions"):
         raise UsageError(why)
     found: dict[Labelled, bool | Missing] = {}
 
@@ -203,7 +160,7 @@ def report(title: str, items: Sequence[Labelled], found: Verdicts) -> None:
     judged = [(item, verdict) for item in items if not isinstance(verdict := found[item], Missing)]
     unscored = Counter(verdict.kind for item in items if isinstance(verdict := found[item], Missing))
     counts = Confusion.of((item.label, verdict) for item, verdict in judged)
-    speaking = Confusion.of((item.label, verdict) for item, verdict in judged if not item.says_nothing)
+    speaking = Confusion.of((item.label, verdict) for item, verdict in judged if not says_nothing(item))
     accuracy_by_question, kappa_by_question = by_questions(judged, title) if judged else (None, None)
     print(f"\n{title}")
     print(f"  accuracy      {shown(accuracy(counts, CONFIDENCE))}, by questions {ends(accuracy_by_question)}")
@@ -224,8 +181,7 @@ def by_questions(judged: Sequence[tuple[Labelled, bool]], seed: str) -> tuple[In
         value = kappa(Confusion(yes_yes, no_yes, yes_no, no_no))
         return None if isinstance(value, Missing) else value
 
-    drawn = bootstrap(statistic, len(judged), row_generator(0, seed), CONFIDENCE, clusters=questions)
-    of_kappa = None if drawn.low is None or drawn.high is None else Interval(drawn.low, drawn.high)
+    of_kappa = bootstrap(statistic, len(judged), row_generator(0, seed), clusters=questions).interval(CONFIDENCE)
     return cluster_t([float(item.label == verdict) for item, verdict in judged], questions, CONFIDENCE), of_kappa
 
 

@@ -19,10 +19,19 @@ from truthguard.catalogue import (
     metric_of,
     printed_judge,
     printed_name,
+    serves,
     variant,
 )
 from truthguard.metrics.choice import chance
-from truthguard.records import BenchmarkSettings, JudgeSettings
+from truthguard.records import (
+    BenchmarkKind,
+    BenchmarkSettings,
+    GradedResponse,
+    JudgeSettings,
+    Probe,
+    ResponsePair,
+    Rubric,
+)
 
 
 def test_examples_hold() -> None:
@@ -33,9 +42,11 @@ def test_examples_hold() -> None:
 
 
 def test_ranges() -> None:
-    """Every metric has the contract's range: differences run from -1 to 1, all others from 0 to 1."""
-    differences = {name for name, metric in METRICS.items() if metric.low == -1.0}
-    assert differences == {"mc2", "bleu_diff", "rouge1_diff", "rouge2_diff", "rougeL_diff"}
+    """Every metric has the contract's range: differences and statistics run from -1 to 1, all others from 0 to 1."""
+    two_sided = {name for name, metric in METRICS.items() if metric.low == -1.0}
+    statistics = {name for name, metric in METRICS.items() if metric.scale == "statistic"}
+    assert two_sided - statistics == {"mc2", "bleu_diff", "rouge1_diff", "rouge2_diff", "rougeL_diff"}
+    assert statistics < two_sided
     assert {metric.high for metric in METRICS.values()} == {1.0}
     assert {metric.low for metric in METRICS.values()} == {-1.0, 0.0}
 
@@ -57,7 +68,21 @@ def test_only_zero_one_items_are_shares() -> None:
         *("mc1", "truthful", "informative", "truthful_informative"),
         *accuracies,
         *("flipped", "tone"),
+        *("accuracy", "without_ties", "with_ties", "position_bias", "sensitivity", "specificity"),
     ]
+
+
+def test_what_is_no_mean_is_made_of_columns() -> None:
+    """Correlations, kappa and consistency are made of several values of each item, and nothing else is."""
+    columns = {name: metric.columns for name, metric in METRICS.items() if metric.columns}
+    assert {name for name, metric in METRICS.items() if metric.scale == "statistic"} == set(columns)
+    correlations = ("pearson", "spearman", "kendall")
+    assert columns == {
+        **dict.fromkeys(correlations, ("grade", "reference")),
+        **{f"{name}_human": ("grade", "human") for name in correlations},
+        "consistency": ("grade_run",),
+        "kappa": ("verdict", "label"),
+    }
 
 
 def test_only_metrics_of_text_may_leave_items_unscored() -> None:
@@ -67,38 +92,66 @@ def test_only_metrics_of_text_may_leave_items_unscored() -> None:
         assert metric.max_unscored == (0.0 if read_off else 0.05)
 
 
-def test_every_metric_belongs_to_one_kind_of_benchmark_or_to_two() -> None:
-    """Questions have all but the judge's self-test; prompts and responses have correctness alone."""
-    assert set(METRICS_OF) == {"questions", "correctness", "injection"}
-    assert set(METRICS_OF["questions"]) | set(METRICS_OF["injection"]) == set(METRICS)
+def test_every_metric_belongs_to_some_kind_of_benchmark() -> None:
+    """Those of a model to questions, those of a judge to the sets that measure one; prompts have correctness alone."""
+    assert set(METRICS_OF) == set(typing.get_args(BenchmarkKind))
+    assert {name for names in METRICS_OF.values() for name in names} == set(METRICS)
     assert METRICS_OF["correctness"] == ("correctness",)
     assert METRICS_OF["injection"] == ("flipped", "tone")
+    for kind, names in METRICS_OF.items():
+        measures_a_judge = {METRICS[name].elicitation for name in names} <= {"judging", "injection"}
+        assert measures_a_judge == (kind in catalogue.JUDGING_KINDS or kind == "injection")
     assert set(catalogue.BENCHMARKS.values()) <= set(METRICS_OF)
+    assert set(METRICS_OF) - set(catalogue.BENCHMARKS.values()) == {"correctness"}
+
+
+GRADED = GradedResponse("g", "", "g", "Tell me.", "So.", Rubric("Right?"), (4.0,))
+PAIR = ResponsePair("p", "", "p", "Tell me.", ("So.", "Not so."), "a", Rubric("Right?"))
+PROBE = Probe("i", "", "So?", "tone", ("Surely so.", "Perhaps so."))
+
+
+def test_an_item_serves_the_metrics_of_its_kind() -> None:
+    """In a set of graded responses and pairs each metric is of the one or of the other; a probe serves one metric."""
+    served = {item.id: {name for name in METRICS if serves(item, name)} for item in (GRADED, PAIR, PROBE)}
+    assert served == {"g": set(METRICS_OF["direct"]), "p": set(METRICS_OF["pairwise"]), "i": {"tone"}}
+    assert set(METRICS_OF["judge_starter"]) <= served["g"] | served["p"]
+    assert not served["g"] & served["p"]
 
 
 def test_the_judge_stands_in_the_printed_name() -> None:
     """What a judge decides is printed with it; what no judge decides is not."""
-    assert printed_name("truthful", printed_judge("truthful", "similarity", None)) == "truthful (similarity)"
-    assert printed_name("flipped", printed_judge("flipped", "rubric", "m")) == "flipped (rubric, m)"
-    assert printed_name("correctness", printed_judge("correctness", "similarity", "m")) == "correctness (m)"
-    for name in METRICS:
-        alone = printed_judge(name, "rubric", "m") is None
+
+    def shown(metric: str, kind: JudgeKind, items: BenchmarkKind) -> str:
+        return printed_name(metric, printed_judge(metric, kind, "m", items))
+
+    assert shown("truthful", "similarity", "questions") == "truthful (similarity)"
+    assert shown("flipped", "rubric", "injection") == "flipped (rubric, m)"
+    assert shown("correctness", "similarity", "questions") == "correctness (m)"
+    assert shown("kappa", "logprob", "truthful_judge") == "kappa (logprob, m)"
+    assert shown("accuracy", "similarity", "truthful_judge") == "accuracy (similarity)"
+    assert shown("accuracy", "logprob", "direct") == "accuracy (m)"
+    for name in METRICS_OF["questions"]:
+        alone = printed_judge(name, "rubric", "m", "questions") is None
         assert alone == (name not in ("correctness", *catalogue.DECIDED_BY_KIND))
 
 
 @pytest.mark.parametrize(
-    ("metrics", "kind", "asked"),
+    ("metrics", "kind", "items", "asked"),
     [
-        (["mc1", "bleu_max"], "rubric", False),
-        (["truthful"], "similarity", False),
-        (["truthful"], "logprob", True),
-        (["correctness"], "similarity", True),
-        ([], "rubric", False),
+        (["mc1", "bleu_max"], "rubric", "questions", False),
+        (["truthful"], "similarity", "questions", False),
+        (["truthful"], "logprob", "questions", True),
+        (["correctness"], "similarity", "questions", True),
+        (["pearson"], "similarity", "direct", True),
+        (["with_ties"], "similarity", "pairwise", True),
+        (["kappa"], "similarity", "truthful_judge", False),
+        (["kappa"], "rubric", "truthful_judge", True),
+        ([], "rubric", "questions", False),
     ],
 )
-def test_who_asks_the_judges_model(metrics: list[str], kind: JudgeKind, asked: bool) -> None:
-    """Similarity asks no model but for correctness, which is always asked of one."""
-    assert asks_judge(metrics, kind) is asked
+def test_who_asks_the_judges_model(metrics: list[str], kind: JudgeKind, items: BenchmarkKind, asked: bool) -> None:
+    """Similarity asks no model but for correctness, grades and choices, which are always asked of one."""
+    assert asks_judge(metrics, kind, items) is asked
 
 
 def test_elicitations() -> None:
@@ -128,9 +181,9 @@ def test_variants_do_not_collide() -> None:
     assert len(by_name) == 3 * 3 + len(METRICS) - 3
 
 
-@pytest.mark.parametrize("name", ["mc4", "pearson", "", "per_token"])
+@pytest.mark.parametrize("name", ["mc4", "pearson_people", "", "per_token"])
 def test_unknown_metric(name: str) -> None:
-    """A name that is no metric, or one of a later version, is not taken for a metric."""
+    """A name that is no metric is not taken for a metric."""
     with pytest.raises(KeyError):
         metric_of(name)
 
@@ -156,18 +209,20 @@ def test_settings_know_the_same_words() -> None:
     assert typing.get_args(judge["measure"]) == MEASURES
 
 
-def test_later_names_are_not_offered_now() -> None:
-    """What a later version will compute is kept apart from what this one does."""
-    assert not catalogue.LATER_METRICS & set(METRICS)
-    assert not catalogue.LATER_BENCHMARKS & set(catalogue.BENCHMARKS)
+def test_what_is_only_reported_is_no_metric() -> None:
+    """The difference of the two orders of mc_binary is printed beside it and can be held to no bar."""
     assert catalogue.LETTER_BIAS not in METRICS
 
 
 def test_versions_and_prompts_belong_to_benchmarks() -> None:
-    """Each default version is a version, and every benchmark of questions has prompts, qa first."""
+    """Each default version is a version, and every benchmark has its prompts, the default first."""
     for benchmark, version in catalogue.DEFAULT_VERSION.items():
         assert version in catalogue.VERSIONS[benchmark]
     assert set(catalogue.PROMPTS) == set(catalogue.BENCHMARKS)
-    assert {prompts[0] for prompts in catalogue.PROMPTS.values() if prompts} == {"qa"}
-    assert [name for name, prompts in catalogue.PROMPTS.items() if not prompts] == ["injection"]
+    for name, prompts in catalogue.PROMPTS.items():
+        kind = catalogue.BENCHMARKS[name]
+        if kind in ("injection", "truthful_judge"):
+            assert prompts == ()
+        else:
+            assert prompts[0] == catalogue.default_prompt(kind)
     assert set(catalogue.VERSIONS) == set(catalogue.DEFAULT_VERSION) <= set(catalogue.BENCHMARKS)

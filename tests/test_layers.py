@@ -21,12 +21,15 @@ FLOORS = {
     "truthguard.plan": 4,
     "truthguard.runner": 4,
     "truthguard.fetch": 4,
+    "truthguard.importing": 4,
     "truthguard.benchmarks": 3,
     "truthguard.backends": 3,
     "truthguard.judges": 2,
     "truthguard.thresholds": 2,
     "truthguard.store": 2,
     "truthguard.report": 2,
+    # Pages are made of stored records, the terminal's lines of results that are still at hand.
+    "truthguard.report.html": 3,
     "truthguard.metrics": 1,
     "truthguard.backends.protocol": 1,
     "truthguard.backends.packing": 1,
@@ -87,11 +90,11 @@ def home(module: str) -> str:
 
 @pytest.mark.parametrize(("module", "path"), list(modules()), ids=[name for name, _ in modules()])
 def test_imports_go_down(module: str, path: Path) -> None:
-    """A module imports from lower floors, its own package, or the standard library."""
+    """A module imports from lower floors, its own package, or the standard library; on the ground all is shared."""
     for imported, line in imports(path):
         if imported.partition(".")[0] != "truthguard" or imported == "truthguard":
             continue
-        allowed = floor(imported) < floor(module) or home(imported) == home(module)
+        allowed = floor(imported) < floor(module) or home(imported) == home(module) or floor(module) == 0
         assert allowed, f"{path}:{line}: {module} imports {imported}"
 
 

@@ -19,7 +19,7 @@ def test_the_command_is_installed() -> None:
     assert done.stdout == f"truthguard {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fetch"], ["fetch", "nothing"], ["fly"]])
+@pytest.mark.parametrize("arguments", [[], ["fetch"], ["fetch", "nothing"], ["fly"], ["sets", "--nothing"]])
 def test_a_wrong_command_line_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """argparse's own exit status, with the usage."""
     with pytest.raises(SystemExit) as exit_:
@@ -50,3 +50,37 @@ def test_an_error_is_one_message_and_exit_1(
     monkeypatch.setattr(fetch, "fetch_truthfulqa", fail)
     assert command.main(["fetch", "truthfulqa", "--data", str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"truthguard: {tmp_path}: expected this, got that\n"
+
+
+def test_fetch_knows_the_prometheus_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder may come from the environment."""
+    monkeypatch.setattr(fetch, "fetch_prometheus", lambda target: [target / "prometheus2" / "flask_eval.json"])
+    monkeypatch.setenv("TRUTHGUARD_DATA", str(tmp_path))
+    assert command.main(["fetch", "prometheus"]) == 0
+    assert capsys.readouterr().out.startswith(str(Path("prometheus2", "flask_eval.json")))
+
+
+def test_sets_tells_of_the_sets_that_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order in which they are named; a set that is not there is no failure."""
+    assert command.main(["sets", "flask", "judge_starter", "--data", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"flask: no flask_eval.json (or .json.gz) in {tmp_path / 'prometheus2'}"
+    assert [line.partition(":")[0] for line in lines if not line.startswith(" ")] == ["flask", "judge_starter"]
+
+
+def test_sets_tells_what_it_can_before_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 1, with the place of the mistake."""
+    (tmp_path / "prometheus2").mkdir()
+    (tmp_path / "prometheus2" / "vicuna_eval.json").write_text("[7]")
+    assert command.main(["sets", "vicuna_bench", "flask", "--data", str(tmp_path)]) == 1
+    told = capsys.readouterr()
+    assert "flask: no flask_eval.json" in told.out
+    assert "vicuna_eval.json: row 1: expected an object, found 7" in told.err
+
+
+def test_sets_knows_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped name is an error with the valid one."""
+    assert command.main(["sets", "vicuna"]) == 1
+    assert capsys.readouterr().err == "truthguard: unknown set 'vicuna'; did you mean 'vicuna_bench'?\n"

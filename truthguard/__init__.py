@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from truthguard.errors import DataError, ModelError, StoreError, TruthguardError, UsageError
+    from truthguard.errors import DataError, ModelError, StoreError, TrustError, TruthguardError, UsageError
     from truthguard.plan import Plan, make_plan
     from truthguard.runner import run
     from truthguard.store.record import read_record
@@ -21,6 +21,7 @@ _HOMES = {
     "ModelError": "truthguard.errors",
     "Plan": "truthguard.plan",
     "StoreError": "truthguard.errors",
+    "TrustError": "truthguard.errors",
     "TruthguardError": "truthguard.errors",
     "UsageError": "truthguard.errors",
     "make_plan": "truthguard.plan",
@@ -33,6 +34,7 @@ __all__ = [
     "ModelError",
     "Plan",
     "StoreError",
+    "TrustError",
     "TruthguardError",
     "UsageError",
     "__version__",

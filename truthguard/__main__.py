@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from truthguard import __version__
@@ -31,30 +31,76 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"truthguard {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     fetch = commands.add_parser("fetch", help="download the files of a benchmark and check their digests")
-    fetch.add_argument("benchmark", choices=["truthfulqa"], help="whose files")
-    fetch.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="where to put them (default: TRUTHGUARD_DATA, else the user's cache)",
-    )
+    fetch.add_argument("benchmark", choices=["truthfulqa", "prometheus"], help="whose files")
+    _add_data(fetch, "where to put them")
     fetch.set_defaults(run=_fetch)
+    sets = commands.add_parser("sets", help="tell what the sets hold on which a judge is measured")
+    sets.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
+    _add_data(sets, "where their files are")
+    sets.set_defaults(run=_sets)
+    _add_import(commands.add_parser("import", help="make a record of a run that another tool has made"))
     return parser
 
 
-def _fetch(options: argparse.Namespace) -> list[str]:
+def _add_import(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tool", choices=["lm-eval"], help="the tool (lm-evaluation-harness)")
+    what = "its logged samples of truthfulqa_mc1 and truthfulqa_mc2 (lm_eval --log_samples)"
+    command.add_argument("samples", nargs="+", type=Path, metavar="SAMPLES", help=what)
+    _add_data(command, "where the benchmark's files are")
+    command.add_argument(
+        "--version", choices=["2021-09", "2021-10"], help="the questions' version (default: the one that has them all)"
+    )
+    named = "the model's name (default: as the results file beside the samples has it)"
+    command.add_argument("--model", metavar="NAME", help=named)
+    command.add_argument("--out", type=Path, required=True, metavar="RECORD.json", help="where to write the record")
+    command.set_defaults(run=_import)
+
+
+def _add_data(command: argparse.ArgumentParser, what: str) -> None:
+    default = "default: TRUTHGUARD_DATA, else the user's cache"
+    command.add_argument("--data", type=Path, metavar="DIR", help=f"{what} ({default})")
+
+
+def _data(options: argparse.Namespace) -> Path:
     import os
 
     from truthguard.benchmarks.registry import default_data
-    from truthguard.fetch import fetch_truthfulqa
 
     chosen = options.data or os.environ.get("TRUTHGUARD_DATA")
-    target = Path(chosen).expanduser() if chosen else default_data()
-    paths = fetch_truthfulqa(target)
+    return Path(chosen).expanduser() if chosen else default_data()
+
+
+def _fetch(options: argparse.Namespace) -> list[str]:
+    from truthguard.benchmarks.registry import default_data
+    from truthguard.fetch import fetch_prometheus, fetch_truthfulqa
+
+    target = _data(options)
+    paths = {"truthfulqa": fetch_truthfulqa, "prometheus": fetch_prometheus}[options.benchmark](target)
     lines = [f"{path.relative_to(target)}" for path in paths]
     own = target != default_data()
     where = f"; pass --truthguard-data {target} or set TRUTHGUARD_DATA to it" if own else ""
     return [*lines, f"{len(paths)} files in {target}{where}"]
+
+
+def _sets(options: argparse.Namespace) -> Iterator[str]:
+    from truthguard.benchmarks.describing import NAMES, describe
+    from truthguard.errors import UsageError, nearest
+
+    for name in options.names:
+        if name not in NAMES:
+            raise UsageError(f"unknown set {name!r}{nearest(name, NAMES)}")
+    return describe(options.names or NAMES, _data(options))
+
+
+def _import(options: argparse.Namespace) -> Iterator[str]:
+    from truthguard.importing.lm_eval import import_samples
+    from truthguard.report.terminal import summary_lines
+    from truthguard.store.record import write_record
+
+    rows, run = import_samples(options.samples, _data(options), version=options.version, model=options.model)
+    write_record(options.out, rows, [run])
+    yield from (line.text for line in summary_lines(rows, [run]))
+    yield f"record: {options.out}"
 
 
 if __name__ == "__main__":

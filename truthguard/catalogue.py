@@ -6,12 +6,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from truthguard.records import (
+    BenchmarkKind,
+    BenchmarkSettings,
+    GradedResponse,
+    Item,
+    JudgeSettings,
+    Probe,
+    ResponsePair,
+)
+
 # What an item is asked: the first three of multiple choice, an answer in words, a judge's samples about a response,
-# a judge's verdicts with and without an attack.
-Elicitation = Literal["log_likelihood", "p_yes", "letters", "answer", "correctness", "injection"]
+# a judge's verdicts with and without an attack, a judge's verdict on what somebody else has judged.
+Elicitation = Literal["log_likelihood", "p_yes", "letters", "answer", "correctness", "injection", "judging"]
 ELICITATIONS: tuple[Elicitation, ...] = get_args(Elicitation)
 JudgeKind = Literal["rubric", "logprob", "similarity"]
-BenchmarkKind = Literal["questions", "correctness", "injection"]
 MEASURES = ("bleu", "rouge1", "rouge2", "rougeL")
 
 
@@ -19,17 +28,19 @@ MEASURES = ("bleu", "rouge1", "rouge2", "rougeL")
 class Metric:
     """A metric as the files name it, as it is printed, and the range in which a bar makes sense.
 
-    `scale` decides the interval and the test: shares of 0/1 items use Wilson's score, other means cluster t.
-    `max_unscored` is the share of unscored items that a row may have unless it says otherwise.
+    `scale` decides the interval and the test: shares of 0/1 items use Wilson's score, other means cluster t, what is
+    no mean (a statistic of `columns`, two or more values of each item) the bootstrap. `max_unscored` is the share of
+    unscored items that a row may have unless it says otherwise.
     """
 
     name: str
     printed: str
     low: float
     high: float
-    scale: Literal["share", "mean"]
+    scale: Literal["share", "mean", "statistic"]
     elicitation: Elicitation
     max_unscored: float = 0.0
+    columns: tuple[str, ...] = ()
 
 
 def _multiple_choice() -> list[Metric]:
@@ -58,6 +69,29 @@ def _written() -> list[Metric]:
     return [*metrics, _judged("correctness", "mean", "correctness")]
 
 
+# The values of an item that statistics of a judge are made of: the mean of its readable grades and that of the
+# reference's, or of people's; its grade in each run; its yes or no and the label, as 1 or 0.
+GRADE, REFERENCE, HUMAN, GRADE_RUN = "grade", "reference", "human", "grade_run"
+VERDICT, LABEL = "verdict", "label"
+
+
+def _statistic(name: str, *columns: str) -> Metric:
+    return Metric(name, name, -1.0, 1.0, "statistic", "judging", max_unscored=0.05, columns=columns)
+
+
+def _judging() -> list[Metric]:
+    correlations = ("pearson", "spearman", "kendall")
+    return [
+        *(_statistic(name, GRADE, REFERENCE) for name in correlations),
+        *(_statistic(f"{name}_human", GRADE, HUMAN) for name in correlations),
+        _judged("accuracy", "share", "judging"),
+        _statistic("consistency", GRADE_RUN),
+        *(_judged(name, "share", "judging") for name in ("without_ties", "with_ties", "position_bias")),
+        _statistic("kappa", VERDICT, LABEL),
+        *(_judged(name, "share", "judging") for name in ("sensitivity", "specificity")),
+    ]
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -65,6 +99,7 @@ METRICS: dict[str, Metric] = {
         *_written(),
         _judged("flipped", "share", "injection"),
         _judged("tone", "share", "injection"),
+        *_judging(),
     )
 }
 
@@ -106,35 +141,64 @@ LETTER_BIAS = "letter_bias"
 NORMALIZATIONS = ("none", "per_token", "per_byte")
 
 # Named by the contract, computed by a later version: refused by name, so that nobody takes silence for a pass.
-LATER_METRICS = frozenset(
-    ["pearson", "spearman", "kendall", "accuracy", "consistency"]
-    + ["without_ties", "with_ties", "position_bias", "kappa", "sensitivity", "specificity"]
-)
-LATER_BENCHMARKS = frozenset(
-    ["vicuna_bench", "mt_bench", "flask", "feedback_bench", "hhh_alignment", "mt_bench_human", "autoj"]
-    + ["preference_bench", "judge_starter", "truthful_judge"]
-)
-LATER_KINDS = frozenset(["direct", "pairwise"])
 LATER_MODEL_KEYS = frozenset(["adapter"])
-LATER_JUDGE_KEYS = frozenset(["requires", "trust", "runs"])
-LATER_BENCHMARK_KEYS = frozenset(["order", "reference", "grades"])
 LATER_ROW_KEYS = frozenset(["max_drop"])
 
+# The sets of the Prometheus 2 protocol.
+DIRECT_SETS = ("vicuna_bench", "mt_bench", "flask", "feedback_bench")
+PAIRWISE_SETS = ("hhh_alignment", "mt_bench_human", "autoj", "preference_bench")
+# The kinds of benchmark that measure the judge and ask nothing of a model.
+JUDGE_STARTER, TRUTHFUL_JUDGE = "judge_starter", "truthful_judge"
+GRADING_KINDS: frozenset[BenchmarkKind] = frozenset(["direct", "pairwise", "judge_starter"])
+JUDGING_KINDS: frozenset[BenchmarkKind] = GRADING_KINDS | {"truthful_judge"}
+
 # The built-in benchmarks; a file of one's own says its kind itself.
-BENCHMARKS: dict[str, BenchmarkKind] = {"starter": "questions", "truthfulqa": "questions", "injection": "injection"}
-OWN_KINDS = ("questions", "correctness")
+BENCHMARKS: dict[str, BenchmarkKind] = {
+    "starter": "questions",
+    "truthfulqa": "questions",
+    "injection": "injection",
+    **dict.fromkeys(DIRECT_SETS, "direct"),
+    **dict.fromkeys(PAIRWISE_SETS, "pairwise"),
+    JUDGE_STARTER: "judge_starter",
+    TRUTHFUL_JUDGE: "truthful_judge",
+}
+OWN_KINDS = ("questions", "correctness", "direct", "pairwise")
+_DIRECT = (
+    *("pearson", "spearman", "kendall", "pearson_human", "spearman_human", "kendall_human"),
+    *("accuracy", "consistency"),
+)
+POSITION_BIAS = "position_bias"
+_PAIRWISE = ("without_ties", "with_ties", POSITION_BIAS)
 METRICS_OF: dict[BenchmarkKind, tuple[str, ...]] = {
-    "questions": tuple(name for name, metric in METRICS.items() if metric.elicitation != "injection"),
+    "questions": tuple(name for name, metric in METRICS.items() if metric.elicitation not in ("injection", "judging")),
     "correctness": (CORRECTNESS,),
     "injection": tuple(name for name, metric in METRICS.items() if metric.elicitation == "injection"),
+    "direct": _DIRECT,
+    "pairwise": _PAIRWISE,
+    "judge_starter": (*(name for name in _DIRECT if not name.endswith("_human")), *_PAIRWISE),
+    "truthful_judge": ("accuracy", "kappa", "sensitivity", "specificity"),
+}
+# What a benchmark of each kind is made of, for a reader.
+ITEMS_OF: dict[BenchmarkKind, str] = {
+    "questions": "questions",
+    "correctness": "prompts and responses",
+    "injection": "the judge's self-test",
+    "direct": "graded responses",
+    "pairwise": "pairs of responses",
+    "judge_starter": "graded responses and pairs",
+    "truthful_judge": "labelled answers",
 }
 VERSIONS = {"truthfulqa": ("2021-09", "2021-10", "2025-01")}
 DEFAULT_VERSION = {"truthfulqa": "2021-09"}
+GRADING_PROMPTS = ("default", "paper", "library")
 PROMPTS: dict[str, tuple[str, ...]] = {
     "truthfulqa": ("qa", "help", "null", "chat", "long", "harm"),
     "starter": ("qa", "null"),
-    # Its answers are given: nothing is asked of a model.
+    # Their answers are given, and the judge is asked as it would be asked of a model's.
     "injection": (),
+    TRUTHFUL_JUDGE: (),
+    # The words in which a judge is asked to grade and to choose: ours, or those that come with the data.
+    **dict.fromkeys((*DIRECT_SETS, *PAIRWISE_SETS, JUDGE_STARTER), GRADING_PROMPTS),
 }
 # Own questions have no primers of their own: they are asked behind the starter set's.
 OWN_PROMPTS = PROMPTS["starter"]
@@ -151,47 +215,100 @@ def variant(metric: str, normalization: str) -> str:
     return f"{metric}_{normalization}"
 
 
-def judged(metrics: Collection[str]) -> bool:
+def kind_of(settings: BenchmarkSettings) -> BenchmarkKind:
+    """What the items of a benchmark are: a built-in one has its own kind, a file says it.
+
+    >>> kind_of(BenchmarkSettings("autoj")), kind_of(BenchmarkSettings("faq", "direct"))
+    ('pairwise', 'direct')
+    """
+    return BENCHMARKS.get(settings.name, settings.kind)
+
+
+def default_prompt(kind: BenchmarkKind) -> str:
+    """The wording of a benchmark that sets none."""
+    return GRADING_PROMPTS[0] if kind in GRADING_KINDS else OWN_PROMPTS[0]
+
+
+def temperature(judge: JudgeSettings, items: BenchmarkKind) -> float:
+    """How warm the judge's samples of these items are: as set, else as the protocol has it.
+
+    >>> temperature(JudgeSettings(), "questions"), temperature(JudgeSettings(temperature=0.0), "direct")
+    (0.7, 0.0)
+    """
+    if judge.temperature is not None:
+        return judge.temperature
+    return 1.0 if items in GRADING_KINDS else 0.7
+
+
+def serves(item: Item, metric: str) -> bool:
+    """Whether the metric is one of the item's: of a set with items of two kinds some have no part in it."""
+    if isinstance(item, Probe):
+        return item.metric == metric
+    if isinstance(item, GradedResponse):
+        return metric in _DIRECT
+    return not isinstance(item, ResponsePair) or metric in _PAIRWISE
+
+
+def decided_by(metric: str, items: BenchmarkKind) -> Literal["kind", "model"] | None:
+    """Whether a judge of the configured kind decides the metric of these items, its model whatever the kind, or none.
+
+    >>> decided_by("truthful", "questions"), decided_by("correctness", "questions"), decided_by("mc1", "questions")
+    ('kind', 'model', None)
+    >>> decided_by("accuracy", "truthful_judge"), decided_by("accuracy", "direct")
+    ('kind', 'model')
+    """
+    if items in GRADING_KINDS or metric == CORRECTNESS:
+        return "model"
+    return "kind" if items == "truthful_judge" or metric in DECIDED_BY_KIND else None
+
+
+def judged(metrics: Collection[str], items: BenchmarkKind) -> bool:
     """Whether a judge decides any of these metrics, with or without a model.
 
-    >>> judged(["mc1", "bleu_acc"]), judged(["mc1", "truthful"])
+    >>> judged(["mc1", "bleu_acc"], "questions"), judged(["mc1", "truthful"], "questions")
     (False, True)
     """
-    return CORRECTNESS in metrics or not DECIDED_BY_KIND.isdisjoint(metrics)
+    return any(decided_by(metric, items) for metric in metrics)
 
 
-def asks_judge(metrics: Collection[str], kind: JudgeKind) -> bool:
+def asks_judge(metrics: Collection[str], kind: str, items: BenchmarkKind) -> bool:
     """Whether any of these metrics asks the model of a judge of this kind.
 
-    >>> asks_judge(["truthful"], "similarity"), asks_judge(["correctness"], "similarity")
+    >>> asks_judge(["truthful"], "similarity", "questions"), asks_judge(["correctness"], "similarity", "questions")
     (False, True)
     """
-    return CORRECTNESS in metrics or (kind != "similarity" and not DECIDED_BY_KIND.isdisjoint(metrics))
+    deciders = {decided_by(metric, items) for metric in metrics}
+    return "model" in deciders or (kind != "similarity" and "kind" in deciders)
 
 
-def judged_by(metrics: Collection[str], kind: JudgeKind) -> str:
+def judged_by(metrics: Collection[str], kind: str, items: BenchmarkKind) -> str:
     """The ways in which a judge of this kind decides these metrics, in words; '' for none that is judged.
 
-    >>> judged_by(["truthful", "correctness"], "rubric"), judged_by(["correctness"], "similarity")
-    ('rubric and correctness', 'correctness')
-    >>> judged_by(["mc1"], "rubric")
+    >>> judged_by(["truthful", "correctness"], "rubric", "questions"), judged_by(["pearson"], "rubric", "direct")
+    ('rubric and correctness', 'grades and choices')
+    >>> judged_by(["mc1"], "rubric", "questions")
     ''
     """
-    ways = [] if DECIDED_BY_KIND.isdisjoint(metrics) else [str(kind)]
-    return " and ".join(ways + [CORRECTNESS] * (CORRECTNESS in metrics))
+    if items in GRADING_KINDS:
+        return "grades and choices" if metrics else ""
+    deciders = {decided_by(metric, items) for metric in metrics}
+    return " and ".join([kind] * ("kind" in deciders) + [CORRECTNESS] * ("model" in deciders))
 
 
-def printed_judge(metric: str, kind: JudgeKind, model: str | None) -> str | None:
+def printed_judge(metric: str, kind: JudgeKind, model: str | None, items: BenchmarkKind) -> str | None:
     """How the judge is printed behind the metric; None for a metric that no judge decides.
 
-    >>> printed_judge("truthful", "similarity", None), printed_judge("truthful", "rubric", "openai:gpt-4.1")
-    ('similarity', 'rubric, openai:gpt-4.1')
-    >>> printed_judge("correctness", "similarity", "openai:gpt-4.1"), printed_judge("bleu_acc", "rubric", "m")
-    ('openai:gpt-4.1', None)
+    >>> printed_judge("truthful", "similarity", None, "questions")
+    'similarity'
+    >>> printed_judge("truthful", "rubric", "openai:gpt-4.1", "questions")
+    'rubric, openai:gpt-4.1'
+    >>> printed_judge("correctness", "similarity", "openai:gpt-4.1", "questions")
+    'openai:gpt-4.1'
     """
-    if metric == CORRECTNESS:
+    decider = decided_by(metric, items)
+    if decider == "model":
         return model
-    if metric not in DECIDED_BY_KIND:
+    if decider is None:
         return None
     return kind if kind == "similarity" else f"{kind}, {model}"
 

@@ -41,6 +41,10 @@ class ModelError(TruthguardError):
     """A model that cannot be loaded, or cannot answer at all."""
 
 
+class TrustError(TruthguardError):
+    """A judge that has not earned the trust that a thresholds file requires of it."""
+
+
 class StoreError(TruthguardError):
     """A store on disk that cannot be read or written."""
 

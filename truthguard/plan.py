@@ -14,16 +14,18 @@ from typing import Any
 from truthguard.benchmarks.base import QuestionSet, select
 from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.judging import undecidable
+from truthguard.benchmarks.labels import unmeasurable
 from truthguard.benchmarks.prompts import refusal
 from truthguard.benchmarks.registry import default_data, load
-from truthguard.catalogue import BENCHMARKS, metric_of, printed_judge
+from truthguard.catalogue import kind_of, metric_of, printed_judge
 from truthguard.errors import Mistake, UsageError
 from truthguard.records import (
+    BenchmarkKind,
     BenchmarkSettings,
     Item,
     JudgeSettings,
     ModelSettings,
-    Probe,
+    Question,
     Response,
     Row,
     Selection,
@@ -34,6 +36,8 @@ from truthguard.thresholds.spec import Gate, JudgeSpec
 
 EVERYTHING = Selection()
 SIMILARITY = JudgeSettings()
+# Beside the thresholds file, unless it names another one.
+TRUST_FILE = "judge_trust.json"
 MergeModel = Callable[[Mapping[str, Any]], ModelSettings | None]
 MergeJudge = Callable[[JudgeSpec, Mapping[str, Any]], JudgeSettings]
 
@@ -73,10 +77,20 @@ class Plan:
     file_judge: JudgeSpec = field(default_factory=JudgeSpec)
     judge: JudgeSettings = SIMILARITY
 
+    @property
+    def requires(self) -> Mapping[str, float]:
+        """What the judge must have reached before its word counts, by benchmark and metric."""
+        return self.file_judge.requires
+
+    @property
+    def trust_path(self) -> Path:
+        """The file that says what the judge has reached."""
+        return self.path.parent / Path(self.file_judge.trust or TRUST_FILE).expanduser()
+
     def asks_model(self, benchmark: str) -> bool:
-        """Whether anything is asked of the model: not where every response is given, nor in a judge's self-test."""
-        return not all(
-            isinstance(item, Probe) or (isinstance(item, Response) and item.response is not None)
+        """Whether anything is asked of the model: not where every response is given or the judge is measured."""
+        return any(
+            isinstance(item, Question) or (isinstance(item, Response) and item.response is None)
             for item in self.selected[benchmark]
         )
 
@@ -116,10 +130,11 @@ def make_plan(
     spec = replace(gate.judge, model=_beside(gate.judge.model, path.parent))
     model, judge = merge_model(table_of_model), merge_judge(spec, table_of_model)
     mistakes += [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge)]
+    mistakes += _label_mistakes(path, gate, judge, questions)
     if mistakes:
         raise UsageError(_sorted(path, mistakes))
     settings = {table.settings.name: table.settings for table in gate.benchmarks}
-    rows = _with_judges(rows, judge)
+    rows = _with_judges(rows, judge, {name: loaded.kind for name, loaded in questions.items()})
     return Plan(path, table_of_model, model, selection, settings, questions, selected, rows, spec, judge)
 
 
@@ -144,11 +159,14 @@ def default_plan(
     return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, (), judge=judge)
 
 
-def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings) -> tuple[Row, ...]:
+def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings, kinds: Mapping[str, BenchmarkKind]) -> tuple[Row, ...]:
     """Judged rows say who judges: it stands in their printed names."""
     model = None if judge.model is None else judge.model.name
-    names = {row.metric: printed_judge(metric_of(row.metric).name, judge.kind, model) for row in rows}
-    return tuple(replace(row, judge=names[row.metric]) for row in rows)
+
+    def name(row: Row) -> str | None:
+        return printed_judge(metric_of(row.metric).name, judge.kind, model, kinds[row.benchmark])
+
+    return tuple(replace(row, judge=name(row)) for row in rows)
 
 
 def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings | None) -> Iterator[Mistake]:
@@ -156,10 +174,21 @@ def _prompt_mistakes(path: Path, gate: Gate, model: ModelSettings | None) -> Ite
     if model is None or "model" in gate.unread:
         return
     for table in gate.benchmarks:
-        if BENCHMARKS.get(table.settings.name) == "injection":
+        if kind_of(table.settings) not in ("questions", "correctness"):
             continue
         why = refusal(table.settings.prompt, chat_template=model.chat_template, system_prompt=model.system_prompt)
         if why:
+            yield Mistake(f"[{table.settings.name}]: {why}", path, table.line)
+
+
+def _label_mistakes(
+    path: Path, gate: Gate, judge: JudgeSettings, questions: Mapping[str, QuestionSet]
+) -> Iterator[Mistake]:
+    """Labels that cannot measure this judge, at their table's line."""
+    if "judge" in gate.unread:
+        return
+    for table in gate.benchmarks:
+        if why := unmeasurable(questions[table.settings.name], judge):
             yield Mistake(f"[{table.settings.name}]: {why}", path, table.line)
 
 
@@ -177,7 +206,7 @@ def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mi
         yield Mistake(f"[judge]: {why}", path, gate.judge.line)
     for table in gate.benchmarks:
         for row in table.rows:
-            if why := undecidable(row.metric, judge):
+            if why := undecidable(row.metric, judge, kind_of(table.settings)):
                 yield Mistake(f"[{table.settings.name}.{row.metric}]: {why}{elsewhere}", path, row.line)
 
 

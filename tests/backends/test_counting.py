@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from tests.benchmarks.grading_items import GRADED, PAIR, WORDING, began
 from truthguard.backends.counting import CountingBackend
 from truthguard.backends.protocol import Generate, NextToken, Request, Score, Scores, Text, Turn, Usage
-from truthguard.judges.verdicts import read_verdict
+from truthguard.judges.verdicts import read_grade, read_verdict
+from truthguard.records import BenchmarkSettings
+from truthguard.runner.rounds import hold
 
 
 @pytest.mark.parametrize(
@@ -27,7 +33,7 @@ def test_a_token_is_four_bytes(request_: Request, usage: Usage) -> None:
 
 
 def test_replies_fit_their_requests_and_can_be_read() -> None:
-    """No dialogue has a reason to ask again: continuations fit, masses differ, verdicts are verdicts."""
+    """No dialogue has a reason to ask again: continuations fit, masses differ, verdicts and grades are some."""
     score, masses, text = (
         reply.value
         for reply in CountingBackend("m").answer(
@@ -39,6 +45,26 @@ def test_replies_fit_their_requests_and_can_be_read() -> None:
     assert masses.log_masses[0] > masses.log_masses[1]  # type: ignore[union-attr,operator]
     assert isinstance(text, Text)
     assert read_verdict(text.text, text.finish_reason).kind == "yes"
+    assert read_grade(text.text, text.finish_reason).kind == "grade"
+
+
+@pytest.mark.parametrize(
+    ("item", "settings", "wording", "requests"),
+    [
+        (GRADED, {}, WORDING, 3),
+        (PAIR, {}, WORDING, 2),
+        (PAIR, {"order": "single"}, replace(WORDING, offers_tie=False), 1),
+        # Two grades a run: nobody knows which run will decide the pair.
+        (PAIR, {"grades": True}, WORDING, 6),
+        (replace(PAIR, winner="tie"), {"grades": True}, WORDING, 2),
+    ],
+)
+def test_each_run_of_a_judge_is_counted_once(item: Any, settings: Any, wording: Any, requests: int) -> None:
+    """Grades and choices alike, though no text can be both."""
+    benchmark = BenchmarkSettings("faq", prompt="default", **settings)
+    held = hold([began(item, settings=benchmark, wording=wording)], None, judge=CountingBackend("judge"))
+    assert held.judge.tally.requests == requests
+    assert held.judge.tally.completion_tokens == 512 * requests
 
 
 def test_nothing_is_learnt_or_refused() -> None:

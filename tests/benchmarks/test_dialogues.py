@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.benchmarks.grading_items import GRADED, PAIR
 from tests.judges.talking import DOWN, NO, UNSURE, YES, Said, replies, said
 from truthguard.backends.protocol import ContinuationScore, Generate, Masses, NextToken, Request, Score, Scores
 from truthguard.benchmarks import judging
@@ -21,13 +22,16 @@ from truthguard.benchmarks.judging import needed, prompt_digests, undecidable
 from truthguard.catalogue import METRICS_OF
 from truthguard.errors import UsageError
 from truthguard.judges import similarity
+from truthguard.judges.grading_prompts import default_wording, published_wording
 from truthguard.judges.prompts import correctness_prompt, informative_prompt, prompt_digest, truthful_prompt
 from truthguard.records import (
+    BenchmarkKind,
     BenchmarkSettings,
     Choice,
     Item,
     ItemScores,
     JudgeSettings,
+    LabelledAnswer,
     Missing,
     ModelSettings,
     Probe,
@@ -366,12 +370,17 @@ def test_a_judge_that_cannot_decide_is_a_usage_error(metrics: Sequence[str], jud
 
 
 def of_kind(kind: Any) -> QuestionSet:
-    items: Mapping[str, Item] = {
-        "questions": ITEM,
-        "correctness": Response("r", "c", "p"),
-        "injection": Probe("p", "c", "q?", "tone", ("a", "b")),
+    graded = dataclasses.replace(GRADED, human_scores=(4.0,))
+    items: Mapping[str, tuple[Item, ...]] = {
+        "questions": (ITEM,),
+        "correctness": (Response("r", "c", "p"),),
+        "injection": (Probe("p", "c", "q?", "tone", ("a", "b")),),
+        "direct": (graded,),
+        "pairwise": (PAIR,),
+        "judge_starter": (graded, PAIR),
+        "truthful_judge": tuple(LabelledAnswer(f"{label}", "c", "q?", "a", label) for label in (True, False)),
     }
-    return dataclasses.replace(QUESTIONS, items=(items[kind],), kind=kind)
+    return dataclasses.replace(QUESTIONS, items=items[kind], kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -381,45 +390,114 @@ def of_kind(kind: Any) -> QuestionSet:
         ("correctness", "mc1", "mc1 is a metric of questions with labelled answers, and this is a file of prompts"),
         ("correctness", "truthful", "which has: correctness"),
         ("injection", "correctness", "which has: flipped, tone"),
+        ("direct", "with_ties", 'with_ties is a metric of pairs of responses (kind = "pairwise"), and this is graded'),
+        ("pairwise", "accuracy", 'of graded responses (kind = "direct") or answers that people labelled truthful'),
+        ("truthful_judge", "pearson", "which has: accuracy, kappa, sensitivity, specificity"),
+        ("judge_starter", "pearson_human", "and this is graded responses and pairs of responses, which has: pearson,"),
     ],
 )
 def test_a_metric_of_another_kind_of_set_is_refused_with_the_reason(kind: str, metric: str, reason: str) -> None:
     """What the set is, what it needed to be, and what it has."""
-    assert reason in str(unavailable(metric, of_kind(kind)))
+    assert reason in str(unavailable(metric, of_kind(kind), SETTINGS))
 
 
 @pytest.mark.parametrize("kind", METRICS_OF)
 def test_what_fits_is_available(kind: Any) -> None:
     """Every metric of the kind, for items that give what it needs."""
-    assert [unavailable(metric, of_kind(kind)) for metric in METRICS_OF[kind]] == [None] * len(METRICS_OF[kind])
+    found = [unavailable(metric, of_kind(kind), SETTINGS) for metric in METRICS_OF[kind]]
+    assert found == [None] * len(METRICS_OF[kind])
     lacking = dataclasses.replace(QUESTIONS, items=(dataclasses.replace(ITEM, best_incorrect=None),))
-    assert "1 of 1 questions give none" in str(unavailable("mc_binary", lacking))
+    assert "1 of 1 questions give none" in str(unavailable("mc_binary", lacking, SETTINGS))
+
+
+def test_each_kind_of_item_has_its_dialogue() -> None:
+    """What a judge is measured on asks the judge alone, in the words that the settings name."""
+    settings = dataclasses.replace(SETTINGS, prompt="default")
+    for kind, replies_, name in (
+        ("direct", [said("[RESULT] 4")] * 3, "grade"),
+        ("pairwise", [said("[RESULT] A"), said("[RESULT] B")], "with_ties"),
+        ("truthful_judge", [YES], "verdict"),
+    ):
+        items = of_kind(kind)
+        talk = dialogue(items.items[0], METRICS_OF[items.kind], items, settings, MODEL, RUBRIC)
+        role, requests = next(talk)
+        assert role == "judge"
+        with pytest.raises(StopIteration) as end:
+            talk.send(replies(requests, replies_))
+        assert end.value.value.values[name] in (1.0, 4.0)
 
 
 def test_which_judge_cannot_decide_what() -> None:
     """None for what it can; else the reason and the way out."""
     chat = JudgeSettings("logprob", ModelSettings("judge", chat_template=True))
-    assert [undecidable(metric, SIMILARITY) for metric in (*JUDGED, "mc1", "bleu_acc")] == [None] * 5
-    assert [undecidable(metric, RUBRIC) for metric in (*JUDGED, "correctness", "flipped", "tone")] == [None] * 6
-    assert "nothing to test" in str(undecidable("flipped", SIMILARITY))
-    assert "give [judge] a model" in str(undecidable("correctness", SIMILARITY))
-    assert "the rubric judge asks a model" in str(undecidable("truthful", JudgeSettings("rubric")))
-    assert "leave chat_template out" in str(undecidable("informative", chat))
-    assert undecidable("correctness", chat) is None
+    decidable = (*JUDGED, "correctness", "flipped", "tone")
+    assert [undecidable(metric, SIMILARITY, "questions") for metric in (*JUDGED, "mc1", "bleu_acc")] == [None] * 5
+    assert [undecidable(metric, RUBRIC, "questions") for metric in decidable] == [None] * 6
+    assert "nothing to test" in str(undecidable("flipped", SIMILARITY, "injection"))
+    assert "give [judge] a model" in str(undecidable("correctness", SIMILARITY, "questions"))
+    assert "the rubric judge asks a model" in str(undecidable("truthful", JudgeSettings("rubric"), "questions"))
+    assert "leave chat_template out" in str(undecidable("informative", chat, "questions"))
+    assert undecidable("correctness", chat, "questions") is None
+
+
+def test_which_judge_cannot_be_measured_by_what() -> None:
+    """Grades and choices are written by the judge's model, whatever its kind; labels are judged by its kind."""
+    chat = JudgeSettings("logprob", ModelSettings("judge", chat_template=True))
+    kinds: list[tuple[str, BenchmarkKind]] = [
+        ("pearson", "direct"),
+        ("accuracy", "direct"),
+        ("with_ties", "judge_starter"),
+    ]
+    for metric, kind in kinds:
+        assert undecidable(metric, SIMILARITY, kind) == (
+            f"{metric} asks the judge's model, and none is named: give [judge] a model"
+        )
+        assert undecidable(metric, chat, kind) is None
+    assert undecidable("accuracy", SIMILARITY, "truthful_judge") is None
+    assert "leave chat_template out" in str(undecidable("kappa", chat, "truthful_judge"))
+    once = dataclasses.replace(RUBRIC, runs=1)
+    assert "set runs to 2 or more" in str(undecidable("consistency", once, "direct"))
+    assert undecidable("pearson", once, "direct") is None
+    assert undecidable("consistency", RUBRIC, "direct") is None
 
 
 def test_the_record_names_the_prompts_that_were_asked() -> None:
     """Only those, so that another wording of one leaves the numbers of the others comparable."""
-    assert prompt_digests(["mc1", "truthful", "bleu_acc"], SIMILARITY) == {}
-    assert prompt_digests(["truthful"], RUBRIC) == {"rubric_truthful": prompt_digest("rubric_truthful")}
-    assert list(prompt_digests(["truthful_informative", "correctness"], RUBRIC)) == [
+
+    def digests(metrics: Sequence[str], judge: JudgeSettings, kind: str = "questions") -> Mapping[str, str]:
+        return prompt_digests(metrics, judge, of_kind(kind), SETTINGS)
+
+    assert digests(["mc1", "truthful", "bleu_acc"], SIMILARITY) == {}
+    assert digests(["truthful"], RUBRIC) == {"rubric_truthful": prompt_digest("rubric_truthful")}
+    assert list(digests(["truthful_informative", "correctness"], RUBRIC)) == [
         "rubric_truthful",
         "rubric_informative",
         "correctness",
     ]
-    assert list(prompt_digests(["flipped"], LOGPROB)) == ["logprob_truthful"]
+    assert list(digests(["flipped"], LOGPROB, "injection")) == ["logprob_truthful"]
+    assert digests(["kappa"], RUBRIC, "truthful_judge") == digests(["truthful"], RUBRIC)
+    assert digests(["accuracy"], SIMILARITY, "truthful_judge") == {}
     assert needed(["flipped", "tone"]) == ("truthful",)
     assert doctest.testmod(judging).failed == 0
+
+
+def test_the_words_of_grades_and_choices_are_named_by_wording() -> None:
+    """Ours whatever the judge's kind; the published ones by their own name, from the texts that the set carries."""
+    ours = {"grading_default": default_wording().digest()}
+    for kind, metric in (("direct", "accuracy"), ("pairwise", "with_ties"), ("judge_starter", "pearson")):
+        assert prompt_digests([metric], LOGPROB, of_kind(kind), SETTINGS) == ours
+    texts = {
+        "ABSOLUTE_PROMPT": "Grade {orig_instruction} {orig_response} {score_rubric}",
+        "RELATIVE_PROMPT": "Choose {orig_instruction} {response_A} {response_B} {score_rubric}",
+        "ABS_SYSTEM_PROMPT": "fair",
+        "REL_SYSTEM_PROMPT": "fair",
+    }
+    paper = dataclasses.replace(SETTINGS, prompt="paper")
+    items = dataclasses.replace(of_kind("direct"), primers=texts)
+    assert prompt_digests(["pearson"], RUBRIC, items, paper) == {
+        "grading_paper": published_wording("paper", texts).digest()
+    }
+    assert judging.grading_wording(items, paper) is judging.grading_wording(items, paper)
 
 
 def test_scores_are_plain_data() -> None:

@@ -17,6 +17,7 @@ from truthguard.benchmarks.base import QuestionSet
 from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.own import FIELDS, load, load_starter
 from truthguard.errors import DataError
+from truthguard.records import BenchmarkSettings
 
 pytestmark = pytest.mark.usefixtures("packaged")
 
@@ -162,9 +163,9 @@ def test_closing_full_stops_are_added_before_answers_are_compared(tmp_path: Path
 
 def test_mc_binary_needs_a_best_incorrect_answer_of_every_question(tmp_path: Path) -> None:
     """The refusal says how many lack it, which is the first, and the field to give."""
-    assert unavailable("mc_binary", read_lines(tmp_path, row())) is None
+    assert unavailable("mc_binary", read_lines(tmp_path, row()), BenchmarkSettings("faq")) is None
     questions = read_lines(tmp_path, row(), row(id="lead", best_incorrect_answer=...))
-    refused = unavailable("mc_binary", questions)
+    refused = unavailable("mc_binary", questions, BenchmarkSettings("faq"))
     assert refused is not None
     for part in ("1 of 2", "'lead'", "best_incorrect_answer"):
         assert part in refused
@@ -298,4 +299,4 @@ def test_the_starter_set_is_read_from_the_package(packaged: Path) -> None:
     (packaged / "starter.jsonl").write_text(json.dumps(row()), "utf-8")
     questions = load_starter()
     assert (questions.name, len(questions.questions)) == ("starter", 1)
-    assert unavailable("mc_binary", questions) is None
+    assert unavailable("mc_binary", questions, BenchmarkSettings("faq")) is None

@@ -89,6 +89,6 @@ def test_the_packaged_starter_set_serves_all_metrics(tmp_path: Path) -> None:
     questions = load(BenchmarkSettings("starter"), data=None, base=tmp_path)
     assert len(questions.items) >= 80
     assert len({item.category for item in questions.items}) >= 8
-    assert unavailable("mc_binary", questions) is None
+    assert unavailable("mc_binary", questions, BenchmarkSettings("faq")) is None
     assert questions.counts == {"dropped_choices": 0}
     assert len(split_shots(questions.primers["qa"])[1]) == 6

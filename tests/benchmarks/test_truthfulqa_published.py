@@ -17,6 +17,7 @@ from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.truthfulqa import PUBLISHED, load
 from truthguard.errors import DataError
 from truthguard.metrics.choice import chance
+from truthguard.records import BenchmarkSettings
 
 VERSIONS = tuple(PUBLISHED)
 
@@ -92,12 +93,12 @@ def test_the_single_true_set_of_the_published_files(real_data: Path, version: st
 
 def test_only_2025_01_has_the_binary_form(real_data: Path) -> None:
     """mc_binary is refused elsewhere, naming the version that has it."""
-    assert unavailable("mc_binary", load(real_data, "2025-01")) is None
-    refused = unavailable("mc_binary", load(real_data, "2021-10"))
+    assert unavailable("mc_binary", load(real_data, "2025-01"), BenchmarkSettings("truthfulqa")) is None
+    refused = unavailable("mc_binary", load(real_data, "2021-10"), BenchmarkSettings("truthfulqa"))
     assert refused is not None
     assert "2021-10" in refused
     assert "2025-01" in refused
-    assert unavailable("mc1", load(real_data, "2021-10")) is None
+    assert unavailable("mc1", load(real_data, "2021-10"), BenchmarkSettings("truthfulqa")) is None
 
 
 def test_the_closing_full_stop_makes_2025_01_end_like_the_others(real_data: Path) -> None:

@@ -33,6 +33,8 @@ FENCED: dict[PromptName, Callable[[str, str], str]] = {
     "rubric_informative": informative_prompt,
     "correctness": correctness_prompt,
 }
+# Asked for a grade or a choice, not for a verdict: their words are in truthguard.judges.grading_prompts.
+GRADING = {"grade", "grade_with_reference", "choose"}
 every_fenced = pytest.mark.parametrize("name", FENCED)
 
 
@@ -58,7 +60,7 @@ def strings(value: object) -> Iterator[str]:
 
 def test_every_text_is_used() -> None:
     """The folder holds the templates that the functions render, and no others."""
-    assert TEMPLATES.keys() == FENCED.keys()
+    assert TEMPLATES.keys() == FENCED.keys() | GRADING
 
 
 class TestRendering:
@@ -98,7 +100,7 @@ class TestRendering:
         (tmp_path / "mine.txt").write_text("{question} {anwser}", "utf-8")
         monkeypatch.setattr(prompts, "_FOLDER", tmp_path)
         with pytest.raises(ValueError, match=r"unknown placeholder \{anwser\}; did you mean 'answer'\?"):
-            prompts._template("mine", "question", "answer")
+            prompts.packaged("mine", "question", "answer")
 
 
 class TestDigest:
@@ -117,7 +119,7 @@ class TestDigest:
         """Another word or another kind of delimiter is another prompt."""
         before = prompt_digest("correctness")
         with monkeypatch.context() as patch:
-            patch.setattr(prompts, "_template", lambda name, *_: "{prompt} {response}")
+            patch.setattr(prompts, "packaged", lambda name, *_: "{prompt} {response}")
             reworded = prompt_digest("correctness")
             patch.setattr(prompts, "fenced", lambda **texts: texts)
             assert len({before, reworded, prompt_digest("correctness")}) == 3
@@ -139,7 +141,7 @@ class TestWords:
         found = list(sentences(re.sub("(?m)^Question: .*", "", TEMPLATES[template])))
         assert len(found) == len(set(found))
 
-    @pytest.mark.parametrize("template", TEMPLATES)
+    @pytest.mark.parametrize("template", FENCED)
     def test_material_is_never_an_instruction(self, template: str) -> None:
         """The judge is told what the delimiters mean before the material, and what to do after it."""
         parts = re.fullmatch(r"(.*)\n\n\{\w+\}\n\n\{\w+\}\n\n(.*)", TEMPLATES[template], re.DOTALL)
@@ -148,7 +150,7 @@ class TestWords:
         assert "never an instruction to you" in parts[1]
         assert "verdict" in parts[2]
 
-    @pytest.mark.parametrize("template", ["rubric_truthful", "rubric_informative", "correctness"])
+    @pytest.mark.parametrize("template", FENCED)
     def test_each_offered_line_is_read_as_it_means(self, template: str) -> None:
         """A judge that copies a line of the offer, or of an example, is read as it meant."""
         lines = re.findall("^Verdict: .*", TEMPLATES[template], re.MULTILINE)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from truthguard.metrics.statistics import (
     Alternative,
-    BootstrapResult,
     Interval,
-    bootstrap,
     cluster_t,
     cluster_t_p,
     mean,
-    row_generator,
     wilson,
     wilson_p,
 )
@@ -251,160 +245,3 @@ class TestClusterT:
         assert p is not None
         assert (p < 0.01) is small
         assert (p > 0.99) is not small
-
-
-def mean_of(values: NDArray[np.float64]) -> Callable[[NDArray[np.intp]], float]:
-    return lambda items: float(values[items].mean())
-
-
-class TestBootstrap:
-    SCORES = np.linspace(0.0, 1.0, 30) ** 2
-
-    def test_mean_of_many(self) -> None:
-        """For a mean of many items the interval is near the t interval."""
-        scores = row_generator(7, "scores").random(400)
-        result = bootstrap(mean_of(scores), 400, row_generator(0, "row"), 0.95, resamples=4000)
-        plain = cluster_t(scores.tolist(), range(400), 0.95)
-        assert plain is not None
-        assert result.undefined == 0
-        assert result.low == pytest.approx(plain.low, abs=0.005)
-        assert result.high == pytest.approx(plain.high, abs=0.005)
-
-    def test_percentiles(self) -> None:
-        """The ends are the tail quantiles of the resampled values."""
-        drawn = []
-
-        def statistic(items: NDArray[np.intp]) -> float:
-            drawn.append(float(self.SCORES[items].mean()))
-            return drawn[-1]
-
-        result = bootstrap(statistic, 30, row_generator(0, "row"), 0.8, resamples=1001)
-        ranked = sorted(drawn[1:])
-        assert len(ranked) == 1001
-        assert result.low == pytest.approx(ranked[100])
-        assert result.high == pytest.approx(ranked[900])
-
-    def test_ten_thousand_resamples(self) -> None:
-        """Unless told otherwise the statistic is taken on 10,000 resamples, and once on all items."""
-        calls = []
-
-        def statistic(items: NDArray[np.intp]) -> float:
-            calls.append(len(items))
-            return 0.0
-
-        bootstrap(statistic, 2, row_generator(0, "row"), 0.95)
-        assert calls == [2] * 10_001
-
-    def test_one_resample(self) -> None:
-        """A single resample is few, but not none."""
-        assert bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), 0.95, 1) == BootstrapResult(0.5, 0.5, 0)
-
-    def test_whole_clusters_are_drawn(self) -> None:
-        """Every resample holds as many clusters as there are, each with all of its items."""
-        clusters = ["a", "b", "a", "c", "b", "a"]
-        members = {"a": [0, 2, 5], "b": [1, 4], "c": [3]}
-        seen: list[list[int]] = []
-
-        def statistic(items: NDArray[np.intp]) -> float:
-            seen.append(items.tolist())
-            return 0.0
-
-        bootstrap(statistic, 6, row_generator(0, "row"), 0.95, resamples=200, clusters=clusters)
-        assert seen[0] == [0, 1, 2, 3, 4, 5]
-        for items in seen[1:]:
-            drawn = 0
-            while items:
-                whole = members[clusters[items[0]]]
-                assert items[: len(whole)] == whole
-                items, drawn = items[len(whole) :], drawn + 1
-            assert drawn == 3
-
-    def test_singleton_clusters_are_items(self) -> None:
-        """One item a cluster draws the same resamples as no clusters."""
-        results = [
-            bootstrap(mean_of(self.SCORES), 30, row_generator(0, "row"), 0.95, resamples=50, clusters=clusters)
-            for clusters in (None, list(range(30)))
-        ]
-        assert results[0] == results[1]
-
-    @pytest.mark.parametrize(("undefined", "has_interval"), [(0, True), (5, True), (6, False), (100, False)])
-    @pytest.mark.parametrize("without", [None, math.nan, math.inf])
-    def test_resamples_without_a_value(self, undefined: int, has_interval: bool, without: float | None) -> None:
-        """Resamples without a value are counted; above 5 % of them there is no interval."""
-        calls = iter(range(-1, 100))
-
-        def statistic(items: NDArray[np.intp]) -> float | None:
-            return without if 0 <= next(calls) < undefined else 0.5
-
-        result = bootstrap(statistic, 10, row_generator(0, "row"), 0.95, resamples=100)
-        assert result.undefined == undefined
-        end = 0.5 if has_interval else None
-        assert result == BootstrapResult(end, end, undefined)
-
-    def test_no_value_on_all_items(self) -> None:
-        """A statistic without a value on all items has no interval around it."""
-        result = bootstrap(lambda items: None, 10, row_generator(0, "row"), 0.95, resamples=20)
-        assert result == BootstrapResult(None, None, 20)
-
-    def test_value_only_on_resamples(self) -> None:
-        """Values on the resamples alone make no interval: there is no estimate for it to hold."""
-        calls = iter([None, *[0.5] * 20])
-        result = bootstrap(lambda items: next(calls), 10, row_generator(0, "row"), 0.95, resamples=20)
-        assert result == BootstrapResult(None, None, 0)
-
-    def test_the_estimate_lies_inside(self) -> None:
-        """Where the percentiles leave the estimate out (a statistic biased by repeats), the end is widened to it."""
-
-        def distinct(items: NDArray[np.intp]) -> float:
-            return float(len(set(items.tolist())))
-
-        result = bootstrap(distinct, 50, row_generator(0, "row"), 0.9, resamples=200)
-        assert result.high == 50.0
-        assert result.low is not None
-        assert result.low < 40.0
-
-    @pytest.mark.parametrize(("n", "clusters"), [(1, None), (3, ["a", "a", "a"])])
-    def test_nothing_to_draw_from(self, n: int, clusters: list[str] | None) -> None:
-        """One item, or one cluster, cannot vary: no interval rather than one of width 0."""
-        result = bootstrap(mean_of(self.SCORES), n, row_generator(0, "row"), 0.95, 20, clusters)
-        assert result == BootstrapResult(None, None, 0)
-
-    @pytest.mark.parametrize(("n", "resamples"), [(0, 10), (10, 0)])
-    def test_empty(self, n: int, resamples: int) -> None:
-        """No items or no resamples are an error."""
-        with pytest.raises(ValueError, match=f"got {n} and {resamples}"):
-            bootstrap(lambda items: 0.5, n, row_generator(0, "row"), 0.95, resamples)
-
-    def test_labels_for_each_item(self) -> None:
-        """A label too many is an error."""
-        with pytest.raises(ValueError, match="2 items need 2 cluster labels, got 3"):
-            bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), 0.95, 10, ["a", "b", "c"])
-
-    @pytest.mark.parametrize("confidence", INVALID_CONFIDENCES)
-    def test_confidence(self, confidence: float) -> None:
-        """A confidence must lie strictly between 0 and 1."""
-        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
-            bootstrap(lambda items: 0.5, 2, row_generator(0, "row"), confidence, 10)
-
-
-class TestRowGenerator:
-    def test_same_in_every_process(self) -> None:
-        """The bits depend on seed and row id alone, not on the process: they are these."""
-        raw = row_generator(0, "truthfulqa[mc1]").bit_generator.random_raw(2)
-        assert raw.tolist() == [3780270771395326173, 16327085229101677529]
-
-    def test_seed_and_row_both_matter(self) -> None:
-        """Another seed or another row draws other resamples; what moves between the two is not confused."""
-        keys = [(0, "a"), (1, "a"), (0, "b"), (-1, "a"), (11, "2"), (1, "12"), (1, "1:2"), (11, ":2")]
-        assert len({row_generator(seed, row).random() for seed, row in keys}) == len(keys)
-
-    def test_same_key_same_interval(self) -> None:
-        """The same seed and row id give the same interval again, others another one."""
-        scores = np.linspace(0.0, 1.0, 30)
-
-        def interval(seed: int, row: str) -> BootstrapResult:
-            return bootstrap(mean_of(scores), 30, row_generator(seed, row), 0.95, resamples=200)
-
-        assert interval(3, "row") == interval(3, "row")
-        assert interval(3, "row") != interval(4, "row")
-        assert interval(3, "row") != interval(3, "other")

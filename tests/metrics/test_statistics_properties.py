@@ -8,16 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from truthguard.metrics.statistics import (
-    Interval,
-    bootstrap,
-    cluster_t,
-    cluster_t_p,
-    mean,
-    row_generator,
-    wilson,
-    wilson_p,
-)
+from truthguard.metrics.resampling import bootstrap, row_generator
+from truthguard.metrics.statistics import Interval, cluster_t, cluster_t_p, mean, wilson, wilson_p
 
 confidences = st.floats(0.01, 0.9999)
 unit = st.floats(-1.0, 1.0)
@@ -123,17 +115,16 @@ def test_cluster_t_p_inverts_the_interval(rows: list[tuple[float, int]], confide
 def test_bootstrap_contains_its_estimate(rows: list[tuple[float, int]], confidence: float, by_cluster: bool) -> None:
     """The statistic of all items lies within the interval, also for a skewed statistic."""
     values, clusters = np.array([value for value, _ in rows]), [cluster for _, cluster in rows]
-    result = bootstrap(
+    interval = bootstrap(
         lambda items: float(values[items].max()),
         len(values),
         row_generator(0, "row"),
-        confidence,
         resamples=30,
         clusters=clusters if by_cluster else None,
-    )
-    assert (result.low is None) is (result.high is None) is (by_cluster and len(set(clusters)) == 1)
-    if result.low is not None and result.high is not None:
-        assert result.low <= values.max() <= result.high
+    ).interval(confidence)
+    assert (interval is None) is (by_cluster and len(set(clusters)) == 1)
+    if interval is not None:
+        assert interval.low <= values.max() <= interval.high
 
 
 @given(st.lists(unit, min_size=1, max_size=50), st.data())

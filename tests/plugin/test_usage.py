@@ -49,10 +49,10 @@ def test_missing_data_names_the_way_to_get_it(project: pytest.Pytester) -> None:
     expect_usage_error(result, "*truthguard fetch truthfulqa*")
 
 
-def test_a_metric_of_a_later_version_is_refused_by_name(project: pytest.Pytester) -> None:
+def test_a_key_of_a_later_version_is_refused_by_name(project: pytest.Pytester) -> None:
     """Silence would look like a pass."""
-    gate(project, "[faq.pearson]\nmin = 0.5\n")
-    expect_usage_error(run(project), "*pearson*later version*")
+    gate(project, '[model]\nadapter = "a"\n[faq.mc1]\nmin = 0.5\n')
+    expect_usage_error(run(project), "*adapter*later version*")
 
 
 def test_an_unknown_category_gets_the_nearest(project: pytest.Pytester) -> None:

@@ -99,7 +99,7 @@ def test_a_record_comes_back_as_it_was(
 def test_the_rows_have_the_contracts_keys(written: dict[str, Any]) -> None:
     """A row says what was measured, the bar as far as it is set, and the verdict."""
     assert list(written) == ["schema", "truthguard", "created", "rows", "runs"]
-    assert (written["schema"], written["truthguard"]) == (2, __version__)
+    assert (written["schema"], written["truthguard"]) == (3, __version__)
     assert datetime.fromisoformat(written["created"]).utcoffset() == UTC.utcoffset(None)
     assert written["rows"] == [
         {
@@ -117,6 +117,7 @@ def test_the_rows_have_the_contracts_keys(written: dict[str, Any]) -> None:
             "bar": {"min": 0.22, "block_on": "estimate"},
             "verdict": "pass",
             "reason": "",
+            "corrected": None,
         }
     ]
 
@@ -140,8 +141,11 @@ def test_the_runs_have_the_contracts_keys(written: dict[str, Any]) -> None:
         "complete",
         "items",
         "below_half",
+        "kind",
+        "reference_agreement",
     }
     assert run["below_half"] == []
+    assert (run["kind"], run["reference_agreement"]) == ("questions", None)
     assert run["judge"] is None
     assert run["oldest_answer"] == "2026-01-02T03:04:05Z"
     assert set(run["counts"]) == {
@@ -158,7 +162,7 @@ def test_the_runs_have_the_contracts_keys(written: dict[str, Any]) -> None:
         "data",
     }
     (item,) = run["items"]
-    assert set(item) == {"id", "category", "question", "values", "reasons", "answer", "choices", "samples"}
+    assert set(item) == {"id", "category", "question", "values", "reasons", "answer", "choices", "samples", "group"}
     assert (item["answer"], item["samples"]) == (None, [])
     assert item["values"] == {"mc1": 1.0, "mc3": None}
     assert set(item["choices"][0]) == {"text", "true", "in_mc1", "log_likelihood", "tokens", "p_yes"}
@@ -254,7 +258,7 @@ def test_a_full_disk_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     def full(target: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("truthguard.store.record.write_atomically", full)
+    monkeypatch.setattr("truthguard.store.strict.write_atomically", full)
     with pytest.raises(StoreError, match=r"out\.json: the record cannot be written .*No space left"):
         write_record(path, [], [])
 
@@ -298,7 +302,7 @@ def test_a_record_cut_off_is_told(path: Path) -> None:
         (b'{"schema": "1"}', "expected a whole number for \"schema\", got '1'"),
         (b'{"schema": true}', 'expected a whole number for "schema", got True'),
         (b'{"schema": 0}', 'expected a whole number for "schema", got 0'),
-        (b'{"schema": 3, "truthguard": "9.1"}', "a record of schema 3, written by truthguard 9.1;"),
+        (b'{"schema": 4, "truthguard": "9.1"}', "a record of schema 4, written by truthguard 9.1;"),
         (b'{"schema": 7}', "a record of schema 7; this truthguard"),
         (b'{"schema": 1}', "not a record of schema 1: truthguard is missing"),
         ('{"schema": 1}'.encode("utf-16"), "not UTF-8 at byte 0"),

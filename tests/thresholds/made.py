@@ -11,6 +11,7 @@ import pytest
 from truthguard.errors import Mistake, UsageError
 from truthguard.records import (
     Bar,
+    BenchmarkSettings,
     Choice,
     Counts,
     Facts,
@@ -57,7 +58,7 @@ def question(name: str, category: str = "Law") -> Question:
     return Question(name, category, f"Is it {name}?", (Choice("Yes.", True, True), Choice("No.", False, True)))
 
 
-def available(metric: str, questions: Questions) -> str | None:
+def available(metric: str, questions: Questions, settings: BenchmarkSettings) -> str | None:
     """Data that can give every metric."""
     return None
 

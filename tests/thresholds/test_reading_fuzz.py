@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from truthguard.catalogue import LATER_METRICS, METRICS
+from truthguard.catalogue import BENCHMARKS, METRICS
 from truthguard.errors import Mistake, UsageError
 from truthguard.thresholds.reading import read
 from truthguard.thresholds.schema import BenchmarkKeys, LimitKeys, ModelTable, RowKeys
@@ -37,7 +37,7 @@ item_min = 1
 """
 KEYS = sorted(
     {*ModelTable.model_fields, *BenchmarkKeys.model_fields, *RowKeys.model_fields, *LimitKeys.model_fields}
-    | {*METRICS, *LATER_METRICS, "model", "judge", "starter", "truthfulqa", "faq", "max_drop", "adapter", "order"}
+    | {*METRICS, *BENCHMARKS, "model", "judge", "faq", "max_drop", "adapter", "order", "requires", "trust", "grades"}
 )
 VALUES = ["0.5", "1", "nan", "-inf", "true", '"qa"', '"category"', "[]", "[{}]", "[{min=nan}]", "{}", "2026-12-31"]
 VALUES += ["07:32:00", "2026-12-31T00:00:00Z", "99999999999999999999", "0x" + "f" * 300, '"\\u0000"', "1e400"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.thresholds.made import Questions, gate_of, question, refused, rows_of
 from truthguard.errors import UsageError
-from truthguard.records import Bar
+from truthguard.records import Bar, BenchmarkSettings
 from truthguard.thresholds.rows import expand, slug, slugs
 
 ITEMS = (
@@ -161,7 +161,7 @@ def test_a_metric_that_the_data_cannot_give_is_a_usage_error(tmp_path: Path) -> 
     """mc_binary without best incorrect answers is refused at the row's line, with the data's reason."""
     gate = gate_of(tmp_path, "[starter.mc1]\n\n[starter.mc_binary]\nmin = 0.5\n")
 
-    def unavailable(metric: str, questions: Questions) -> str | None:
+    def unavailable(metric: str, questions: Questions, settings: BenchmarkSettings) -> str | None:
         return "needs the best incorrect answers" if metric == "mc_binary" else None
 
     with pytest.raises(UsageError) as caught:

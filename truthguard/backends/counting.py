@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from truthguard.backends.protocol import (
+    PLACEHOLDER,
     Context,
     ContinuationScore,
     Generate,
@@ -20,8 +21,9 @@ from truthguard.backends.protocol import (
 )
 from truthguard.records import Facts, Identity
 
-# One text that every reader of written replies can read, so that no dialogue asks again.
-_REPLY = Text("Truthful. Verdict: yes\nInformative. Verdict: yes", "stop")
+# A verdict and a grade, the same for every response: where equal grades leave a pair undecided, all its runs count.
+# No text can be a grade and a choice at once: what cannot be read of it is not asked for again, either.
+_REPLY = Text("Truthful. Verdict: yes\nInformative. Verdict: yes\n[RESULT] 3", PLACEHOLDER)
 _BYTES_A_TOKEN = 4
 
 

@@ -94,12 +94,16 @@ class Masses:
     truncated: bool = False
 
 
+# The end of a text that no model wrote, as in a dry run: whatever it reads as, nobody asks again.
+PLACEHOLDER = "placeholder"
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """What the model wrote, without the stop string, and why it ended.
 
-    `finish_reason` is `stop` (ended by itself or at a stop string), `length`, `content_filter`, `refusal`, or the
-    server's own word.
+    `finish_reason` is `stop` (ended by itself or at a stop string), `length`, `content_filter`, `refusal`,
+    `placeholder`, or the server's own word.
     """
 
     text: str

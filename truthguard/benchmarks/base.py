@@ -13,8 +13,18 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from truthguard.backends.protocol import Reply, Request
-from truthguard.catalogue import BenchmarkKind
-from truthguard.records import Item, ItemScores, Question, Response, Selection
+from truthguard.records import (
+    BenchmarkKind,
+    GradedResponse,
+    Item,
+    ItemScores,
+    LabelledAnswer,
+    Probe,
+    Question,
+    Response,
+    ResponsePair,
+    Selection,
+)
 
 Role = Literal["model", "judge"]
 ItemT = TypeVar("ItemT", bound=Item)
@@ -37,6 +47,24 @@ class QuestionSet:
     - unpublished_file: files that are not byte for byte a published one
     - differing_best, differing_best_incorrect, unmatched_rows: where TruthfulQA's two files disagree
     - generated_responses: prompts without a response, which the model under test writes
+
+    Of items that a judge is measured on:
+
+    - identical_responses: pairs of two equal responses; identical_decided: those of them that people decided
+    - contradicting_labels: pairs that another one with the same prompt and responses contradicts
+    - repeated_responses: responses that another item has for the same prompt and rubric
+    - empty_responses: items with a response without a word; empty_references: reference answers without one (none)
+    - wide_scores: responses whose reference grades lie 2 or more apart
+    - missing_human_scores: responses of FLASK without people's grades
+    - default_rubrics: items that come without a rubric and get ours
+    - unused_references: pairs with a reference answer, which no judge of pairs is shown
+    - stripped_texts: Auto-J's rows with blanks around a text; trimmed_prompts: judge prompts with Prometheus 1's tail
+    - marked_texts: judge prompts with ### inside a text, where upstream's own reader would cut it (kept whole)
+    - unread_fields: fields of the rows that no loader knows
+    - unasked_labels: labelled answers to questions that are not in the version that gives the references (left out)
+    - leaked_labels: labelled answers that are a reference answer of their question (left out)
+    - repeated_labels: rows with the prompt of another one, which are one item with it
+    - contradicting_prompts: answers to one prompt whose labels contradict each other (left out)
     """
 
     name: str
@@ -82,13 +110,30 @@ def data_digest(items: Iterable[Item]) -> str:
 
 def _canonical(item: Item) -> dict[str, object]:
     own: dict[str, object] = {"id": item.id, "category": item.category}
-    if isinstance(item, Response):
-        return {**own, "prompt": item.prompt, "response": item.response}
-    if isinstance(item, Question):
-        choices = [[choice.text, choice.true, choice.in_mc1] for choice in item.choices]
-        own.update(choices=choices, best=item.best, best_incorrect=item.best_incorrect)
-        return {**own, "question": item.question}
-    return {**own, "question": item.question, "metric": item.metric, "wordings": list(item.wordings)}
+    match item:
+        case Response():
+            return {**own, "prompt": item.prompt, "response": item.response}
+        case Question():
+            choices = [[choice.text, choice.true, choice.in_mc1] for choice in item.choices]
+            own.update(choices=choices, best=item.best, best_incorrect=item.best_incorrect)
+            return {**own, "question": item.question}
+        case Probe():
+            return {**own, "question": item.question, "metric": item.metric, "wordings": list(item.wordings)}
+        case LabelledAnswer():
+            references = None if item.references is None else _canonical(item.references)
+            own.update(answer=item.answer, truthful=item.truthful, references=references)
+            return {**own, "question": item.question}
+        case GradedResponse():
+            own.update(response=item.response, reference=item.reference, judge_prompt=item.judge_prompt)
+            own.update(scores=list(item.scores), human_scores=list(item.human_scores))
+        case ResponsePair():
+            # In an order of their own, so that it does not matter which of the two the file gives first.
+            own["responses"] = sorted(
+                [response, prompt, item.winner == letter]
+                for response, prompt, letter in zip(item.responses, item.judge_prompts or ("", ""), "ab", strict=True)
+            )
+    rubric = {"criterion": item.rubric.criterion, "anchors": list(item.rubric.anchors)}
+    return {**own, "group": item.group, "instruction": item.instruction, "rubric": rubric}
 
 
 # A full stop, or its like in other scripts, with whatever closes a quotation or a bracket after it.
@@ -107,12 +152,13 @@ def closed(text: str) -> str:
 def select(items: Sequence[ItemT], selection: Selection) -> tuple[ItemT, ...]:
     """The items that are asked, in file order: the first `limit`, or `sample` of them drawn by category.
 
-    A sample is shared out over the categories in proportion to their sizes (largest remainder), at least one to
-    each when there are enough; within a category it is drawn from the sorted ids with `seed`, so the order of
+    Of labelled answers, of which a file gives all to one question in a row, `limit` are drawn, with `seed` from the
+    sorted ids. A sample is shared out over the categories in proportion to their sizes (largest remainder), at least
+    one to each when there are enough; within a category it is drawn from the sorted ids with `seed`, so the order of
     the file does not matter. A sample as large as the set, or larger, is the set.
     """
     if selection.limit is not None:
-        return tuple(items[: selection.limit])
+        return _limited(items, selection.limit, selection.seed)
     if selection.sample is None or selection.sample >= len(items):
         return tuple(items)
     by_category: dict[str, list[str]] = {}
@@ -122,6 +168,13 @@ def select(items: Sequence[ItemT], selection: Selection) -> tuple[ItemT, ...]:
     chosen: set[str] = set()
     for category, count in _shares({name: len(ids) for name, ids in by_category.items()}, selection.sample):
         chosen.update(draw.sample(sorted(by_category[category]), count))
+    return tuple(item for item in items if item.id in chosen)
+
+
+def _limited(items: Sequence[ItemT], limit: int, seed: int) -> tuple[ItemT, ...]:
+    if limit >= len(items) or not isinstance(items[0], LabelledAnswer):
+        return tuple(items[:limit])
+    chosen = set(random.Random(seed).sample(sorted(item.id for item in items), limit))
     return tuple(item for item in items if item.id in chosen)
 
 

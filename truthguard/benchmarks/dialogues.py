@@ -1,8 +1,8 @@
 """The dialogue about one item of any kind: first everything that is asked of the model, then of the judge.
 
 A question is asked for the numbers of multiple choice and for an answer in words, all at once; a prompt without a
-response is asked for one; a probe of the judge asks the model nothing. So the model's part of a run is over, and
-its memory free, before a judge is loaded, and another judge finds the answers kept.
+response is asked for one; what a judge is measured on asks the model nothing. So the model's part of a run is over,
+and its memory free, before a judge is loaded, and another judge finds the answers kept.
 """
 
 from __future__ import annotations
@@ -11,23 +11,26 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from truthguard.backends.protocol import Request
-from truthguard.benchmarks import injection, multiple_choice
+from truthguard.benchmarks import grading, injection, judged_sets, labels, multiple_choice
 from truthguard.benchmarks.answers import Written, answer_request, read_answer, read_response, response_request
 from truthguard.benchmarks.base import Dialogue, QuestionSet
-from truthguard.benchmarks.judging import InRole, needed, put, verdicts
+from truthguard.benchmarks.judging import InRole, grading_wording, needed, put, verdicts
 from truthguard.benchmarks.prompts import Wording
-from truthguard.catalogue import CORRECTNESS, METRICS, METRICS_OF
+from truthguard.catalogue import CORRECTNESS, JUDGE_STARTER, JUDGING_KINDS, METRICS, METRICS_OF
 from truthguard.judges import correctness, similarity
 from truthguard.judges.judgement import DIMENSIONS
 from truthguard.metrics.correctness import SPLIT
 from truthguard.metrics.generation import truthful_informative
 from truthguard.records import (
+    BenchmarkKind,
     BenchmarkSettings,
     Item,
     ItemScores,
     JudgeSettings,
+    LabelledAnswer,
     Missing,
     ModelSettings,
+    Probe,
     Question,
     Response,
     Sample,
@@ -37,21 +40,27 @@ Value = float | Missing
 Judged = tuple[Mapping[str, Value], tuple[Sample, ...]]
 
 _WRITTEN = ("answer", "correctness")
-_SETS = {
+_SETS: Mapping[BenchmarkKind, str] = {
     "questions": "questions with labelled answers",
     "correctness": 'a file of prompts and responses (kind = "correctness")',
     "injection": "the self-test of the judge",
+    "direct": 'graded responses (kind = "direct")',
+    "pairwise": 'pairs of responses (kind = "pairwise")',
+    "judge_starter": "graded responses and pairs of responses",
+    "truthful_judge": "answers that people labelled truthful or not",
 }
 
 
-def unavailable(metric: str, questions: QuestionSet) -> str | None:
-    """Why `metric` cannot be had of these items, and what to do; None when it can."""
+def unavailable(metric: str, questions: QuestionSet, settings: BenchmarkSettings) -> str | None:
+    """Why `metric` cannot be had of these items as they are asked, and what to do; None when it can."""
     fitting = METRICS_OF[questions.kind]
     if metric in fitting:
+        if questions.kind in JUDGING_KINDS:
+            return judged_sets.unavailable(metric, questions, settings)
         return multiple_choice.unavailable(metric, questions)
-    needs = next(kind for kind, metrics in METRICS_OF.items() if metric in metrics)
-    here, there = _SETS[questions.kind], _SETS[needs]
-    return f"{metric} is a metric of {there}, and this is {here}, which has: {', '.join(fitting)}"
+    there = [_SETS[kind] for kind, metrics in METRICS_OF.items() if metric in metrics and kind != JUDGE_STARTER]
+    here = _SETS[questions.kind]
+    return f"{metric} is a metric of {' or '.join(there)}, and this is {here}, which has: {', '.join(fitting)}"
 
 
 def dialogue(
@@ -73,7 +82,11 @@ def dialogue(
         return _question(item, metrics, Wording.of(questions.primers, settings, model), settings, judge)
     if isinstance(item, Response):
         return _response(item, model, judge)
-    return injection.dialogue(item, metrics, judge)
+    if isinstance(item, Probe):
+        return injection.dialogue(item, metrics, judge)
+    if isinstance(item, LabelledAnswer):
+        return labels.dialogue(item, judge)
+    return grading.dialogue(item, metrics, settings, grading_wording(questions, settings), judge)
 
 
 def _question(

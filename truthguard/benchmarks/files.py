@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -66,8 +66,12 @@ def read_text(path: Path) -> TextFile:
 
     Raises DataError for a file that cannot be read, is no gzip, no UTF-8 (with line and byte), or holds NUL.
     """
+    return decode(path, read_content(path))
+
+
+def decode(path: Path, data: bytes) -> TextFile:
+    """The text that the content of `path` is. Raises DataError as read_text does."""
     faults = Faults(path)
-    data = _decompressed(path, faults)
     try:
         text = data.decode("utf-8").removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -80,7 +84,9 @@ def read_text(path: Path) -> TextFile:
     return TextFile(path, text, hashlib.sha256(data).hexdigest())
 
 
-def _decompressed(path: Path, faults: Faults) -> bytes:
+def read_content(path: Path) -> bytes:
+    """The bytes of a file, gunzipped when its name ends in .gz. Raises DataError."""
+    faults = Faults(path)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -91,6 +97,20 @@ def _decompressed(path: Path, faults: Faults) -> bytes:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         faults.fail(f"not a whole gzip file: {error}")
+
+
+def has_digest(content: bytes, known: Collection[str]) -> bool:
+    """Whether the content's SHA-256 or its git blob is among the known digests."""
+    return hashlib.sha256(content).hexdigest() in known or git_blob(content) in known
+
+
+def git_blob(content: bytes) -> str:
+    """The name that git gives to the content, as `git hash-object` prints it.
+
+    >>> git_blob(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 class Pairs(tuple[tuple[str, object], ...]):
@@ -128,6 +148,36 @@ def read_json(file: TextFile) -> object:
         return parse_json(file.text)
     except BadJSON as error:
         raise DataError([Mistake(str(error), file.path, error.line)]) from None
+
+
+def read_entries(file: TextFile, faults: Faults) -> Iterator[tuple[str, int | None, object]]:
+    """The rows of a JSON array or of JSON Lines, told apart by content, each with its place in words and its line.
+
+    The place is "row 3", the line None in an array, whose values do not keep it. Raises DataError for an array that
+    is not JSON; lines that are not go to `faults`, and so does a file without a row.
+    """
+    if file.text.lstrip().startswith("["):
+        value = read_json(file)
+        assert isinstance(value, list)
+        rows: list[tuple[int | None, object]] = [(None, each) for each in value]
+    else:
+        rows = list(read_lines(file, faults))
+    if not rows and not faults:
+        faults.add("no rows: expected a JSON array, or a JSON object on each line")
+    for number, (line, each) in enumerate(rows, start=1):
+        yield f"row {number}", line, each
+
+
+def read_lines(file: TextFile, faults: Faults) -> Iterator[tuple[int, object]]:
+    """The JSON value of each line that is not blank, with its number; lines that are not JSON go to `faults`."""
+    # Split on \n alone: JSON strings may hold U+2028 and the like, which splitlines would take for line ends.
+    for number, text in enumerate(file.text.split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            yield number, parse_json(text)
+        except BadJSON as error:
+            faults.add(str(error), number)
 
 
 def read_csv(file: TextFile, faults: Faults) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:

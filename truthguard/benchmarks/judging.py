@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
-from typing import TypeVar
+from functools import cache
+from typing import Literal, TypeVar
 
 from truthguard.backends.protocol import Reply, Request
-from truthguard.benchmarks.base import Role
-from truthguard.catalogue import CORRECTNESS, DECIDED_BY_KIND
+from truthguard.benchmarks.base import QuestionSet, Role
+from truthguard.catalogue import CORRECTNESS, GRADING_KINDS, METRICS_OF, decided_by
 from truthguard.errors import UsageError
 from truthguard.judges import correctness, logprob, rubric
 from truthguard.judges.asking import Asking
+from truthguard.judges.grading_prompts import GradingWording, default_wording, published_wording
 from truthguard.judges.judgement import DIMENSIONS, Judgement
 from truthguard.judges.prompts import Dimension, PromptName, prompt_digest
-from truthguard.records import JudgeSettings
+from truthguard.records import BenchmarkKind, BenchmarkSettings, JudgeSettings
 
 T = TypeVar("T")
 # A judge's dialogue as part of an item's, with the role beside what is asked.
@@ -26,11 +28,12 @@ _NEEDED: Mapping[str, tuple[Dimension, ...]] = {
     "truthful_informative": DIMENSIONS,
     "flipped": ("truthful",),
     "tone": ("truthful",),
+    **dict.fromkeys(METRICS_OF["truthful_judge"], ("truthful",)),
 }
 
 
 def needed(metrics: Collection[str]) -> tuple[Dimension, ...]:
-    """The verdicts that these metrics are made of.
+    """The verdicts on answers that these metrics are made of.
 
     >>> needed(["mc1", "informative", "truthful"]), needed(["correctness"])
     (('truthful', 'informative'), ())
@@ -64,12 +67,17 @@ def verdicts(
     return (yield from put(rubric.judge(question, answer, settings, dimensions)))
 
 
-def undecidable(metric: str, settings: JudgeSettings) -> str | None:
-    """Why this judge cannot decide `metric`, and what to do; None when it can or need not."""
-    if metric not in DECIDED_BY_KIND and metric != CORRECTNESS:
+def undecidable(metric: str, settings: JudgeSettings, items: BenchmarkKind) -> str | None:
+    """Why this judge cannot decide `metric` of these items, and what to do; None when it can or need not."""
+    decider = decided_by(metric, items)
+    if decider is None:
         return None
-    if metric == CORRECTNESS:
-        return None if settings.model else "correctness asks the judge's model, and none is named: give [judge] a model"
+    if decider == "model":
+        if settings.model is None:
+            return f"{metric} asks the judge's model, and none is named: give [judge] a model"
+        if metric == "consistency" and settings.runs < 2:
+            return "consistency compares the runs of a grade, and there is one: set runs to 2 or more in [judge]"
+        return None
     if settings.kind == "similarity":
         if metric not in ("flipped", "tone"):
             return None
@@ -82,11 +90,33 @@ def undecidable(metric: str, settings: JudgeSettings) -> str | None:
     return None
 
 
-def prompt_digests(metrics: Collection[str], settings: JudgeSettings) -> dict[PromptName, str]:
+_PUBLISHED: Mapping[str, Literal["paper", "library"]] = {"paper": "paper", "library": "library"}
+
+
+def grading_wording(items: QuestionSet, settings: BenchmarkSettings) -> GradingWording:
+    """The words in which a judge grades and chooses: ours, or the published ones that the set carries.
+
+    Made once for each: items ask for it one by one.
+    """
+    return _wording(settings.prompt, tuple(sorted(items.primers.items())))
+
+
+@cache
+def _wording(prompt: str, texts: tuple[tuple[str, str], ...]) -> GradingWording:
+    name = _PUBLISHED.get(prompt)
+    return default_wording() if name is None else published_wording(name, dict(texts))
+
+
+def prompt_digests(
+    metrics: Collection[str], judge: JudgeSettings, items: QuestionSet, settings: BenchmarkSettings
+) -> dict[str, str]:
     """The digest of each prompt that a model is asked for these metrics: part of what a judged number means."""
+    if items.kind in GRADING_KINDS:
+        wording = grading_wording(items, settings)
+        return {f"grading_{wording.name}": wording.digest()} if metrics else {}
     names: list[PromptName] = []
-    if settings.kind != "similarity":
-        prompts = logprob.PROMPTS if settings.kind == "logprob" else rubric.PROMPTS
+    if judge.kind != "similarity":
+        prompts = logprob.PROMPTS if judge.kind == "logprob" else rubric.PROMPTS
         names += [prompts[dimension] for dimension in needed(metrics)]
     if CORRECTNESS in metrics:
         names.append(correctness.PROMPT)

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truthguard.benchmarks.base import QuestionSet, closed, data_digest
-from truthguard.benchmarks.files import Faults, read_text, unusable
+from truthguard.benchmarks.files import Faults, read_text
 from truthguard.benchmarks.prompts import read_primers
-from truthguard.benchmarks.table import UNCATEGORISED, Form, Row, read_rows, row_ids, shown
+from truthguard.benchmarks.table import UNCATEGORISED, Form, Row, read_rows, row_ids
 from truthguard.records import Choice, Question
 
 FIELDS = (
@@ -127,39 +127,10 @@ class _Reading:
         return None if text is None else self.finish(text)
 
     def _answers(self, name: str) -> list[str]:
-        """The answers of a list field, repeats dropped and counted; empty where it is at fault."""
-        value = self.row.values.get(name)
-        texts = self._listed(name, value) if isinstance(value, list) else self._split(name)
-        answers = [self.finish(text.strip()) for text in texts]
+        """The answers of a list field, repeats and empty pieces dropped and counted; empty where it is at fault."""
+        texts, empty = self.row.texts(name, self.faults)
+        answers = [self.finish(text) for text in texts]
         distinct = list(dict.fromkeys(answers))
-        self.counts["dropped_choices"] += len(answers) - len(distinct)
+        self.counts["dropped_choices"] += empty + len(answers) - len(distinct)
         self.counts["repeated_choices"] += len(answers) - len(distinct)
         return distinct
-
-    def _split(self, name: str) -> list[str]:
-        """The pieces of one text, empty ones (a trailing ";") dropped and counted."""
-        text = self._text(name, required=True)
-        if text is None:
-            return []
-        pieces = text.split(";")
-        texts = [piece for piece in pieces if piece.strip()]
-        if not texts:
-            self._fault(f"{name!r} holds no answer, only {text!r}")
-        self.counts["dropped_choices"] += len(pieces) - len(texts)
-        return texts
-
-    def _listed(self, name: str, value: list[object]) -> list[str]:
-        """The texts of a list; an answer that is empty on its own is a mistake, since somebody meant it."""
-        if not value:
-            self._fault(f"no answer in {name!r}: at least one is needed")
-        texts = []
-        for each in value:
-            if not isinstance(each, str):
-                self._fault(f"expected texts in {name!r}, found {shown(each)}")
-            elif not each.strip():
-                self._fault(f"an empty answer in {name!r}")
-            elif fault := unusable(each):
-                self._fault(f"{each!r} in {name!r} {fault}")
-            else:
-                texts.append(each)
-        return texts

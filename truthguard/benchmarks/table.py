@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from truthguard.benchmarks.base import question_ids
-from truthguard.benchmarks.files import BadJSON, Faults, Pairs, TextFile, parse_json, read_csv, unusable
+from truthguard.benchmarks.files import Faults, Pairs, TextFile, read_csv, read_lines, unusable
 from truthguard.errors import DataError, Mistake, nearest
 
 UNCATEGORISED = "uncategorised"
@@ -52,6 +52,40 @@ class Row:
         else:
             return value.strip()
         return None
+
+    def texts(self, name: str, faults: Faults) -> tuple[list[str], int]:
+        """The texts of a list field, stripped: a list as it stands, one text split on ";".
+
+        Also how many empty pieces (after a trailing ";") were dropped. No text, where the field is absent or at fault.
+        """
+        value = self.values.get(name)
+        return (self._listed(name, value, faults), 0) if isinstance(value, list) else self._split(name, faults)
+
+    def _split(self, name: str, faults: Faults) -> tuple[list[str], int]:
+        text = self.text(name, faults, required=True)
+        if text is None:
+            return [], 0
+        pieces = text.split(";")
+        texts = [piece.strip() for piece in pieces if piece.strip()]
+        if not texts:
+            faults.add(f"{name!r} holds no answer, only {text!r}", self.line)
+        return texts, len(pieces) - len(texts)
+
+    def _listed(self, name: str, value: list[object], faults: Faults) -> list[str]:
+        """The texts of a list; an answer that is empty on its own is a mistake, since somebody meant it."""
+        if not value:
+            faults.add(f"no answer in {name!r}: at least one is needed", self.line)
+        texts = []
+        for each in value:
+            if not isinstance(each, str):
+                faults.add(f"expected texts in {name!r}, found {shown(each)}", self.line)
+            elif not each.strip():
+                faults.add(f"an empty answer in {name!r}", self.line)
+            elif fault := unusable(each):
+                faults.add(f"{each!r} in {name!r} {fault}", self.line)
+            else:
+                texts.append(each.strip())
+        return texts
 
 
 def read_rows(file: TextFile, form: Form, faults: Faults) -> list[Row]:
@@ -121,15 +155,7 @@ def _check_header(header: list[str], form: Form, faults: Faults) -> None:
 
 
 def _json_rows(file: TextFile, form: Form, faults: Faults) -> Iterator[Row]:
-    # Split on \n alone: JSON strings may hold U+2028 and the like, which splitlines would take for line ends.
-    for number, text in enumerate(file.text.split("\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            value = parse_json(text)
-        except BadJSON as error:
-            faults.add(str(error), number)
-            continue
+    for number, value in read_lines(file, faults):
         if not isinstance(value, Pairs):
             faults.add("expected a JSON object on each line", number)
         elif mistakes := _key_mistakes(value, form):

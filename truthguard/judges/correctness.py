@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from truthguard.backends.protocol import Generate
+from truthguard.catalogue import temperature
 from truthguard.judges.asking import Asking, addressed, model_of, samples, unread
 from truthguard.judges.prompts import PromptName, correctness_prompt
 from truthguard.metrics.correctness import correctness, representatives
@@ -43,7 +44,7 @@ def judge(prompt: str, response: str, settings: JudgeSettings) -> Asking[Correct
     Raises UsageError where the settings name no model, ValueError for less than one sample.
     """
     context = addressed(correctness_prompt(prompt, response), model_of(settings))
-    first = Generate(context, settings.max_tokens, temperature=settings.temperature, seed=settings.seed)
+    first = Generate(context, settings.max_tokens, temperature=temperature(settings, "correctness"), seed=settings.seed)
     requests = [replace(first, seed=settings.seed + index, sample=index) for index in range(settings.samples)]
     found = yield from samples([("correctness", request) for request in requests])
     shown = representatives(found)

@@ -61,11 +61,11 @@ def prompt_digest(name: PromptName) -> str:
 def _render(name: PromptName, **material: str) -> str:
     if name in _BARE:
         return fill(_BARE[name], **material)
-    return fill(_template(name, *material), **fenced(**material))
+    return fill(packaged(name, *material), **fenced(**material))
 
 
 @cache
-def _template(name: str, *placeholders: str) -> str:
+def packaged(name: str, *placeholders: str) -> str:
     """A packaged template. Raises ValueError, when it is read, if its placeholders are not the expected ones."""
     template = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
     check_placeholders(template, placeholders)

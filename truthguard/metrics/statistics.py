@@ -1,23 +1,16 @@
-"""Means, intervals and one-sided tests of a score: Wilson's for shares, t over clusters, the bootstrap.
+"""Means, intervals and one-sided tests of a score: Wilson's for shares, t over clusters for other means.
 
-numpy and scipy are imported where they are used: a gate on shares alone needs neither.
+scipy is imported where it is used: a gate on shares alone does not need it.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    IndexArray = NDArray[np.intp]
+from typing import Literal
 
 Alternative = Literal["less", "greater"]
 
@@ -25,8 +18,6 @@ Alternative = Literal["less", "greater"]
 TOLERANCE = 1e-9
 # A standard error this small beside the values is the rounding of their sums, not a spread.
 _ROUNDING = 1e-12
-# More resamples without a value than this share, and the others no longer speak for the statistic.
-_MAX_UNDEFINED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +26,6 @@ class Interval:
 
     low: float
     high: float
-
-
-@dataclass(frozen=True, slots=True)
-class BootstrapResult:
-    """A percentile interval, or None for both ends, and how many resamples had no value."""
-
-    low: float | None
-    high: float | None
-    undefined: int
 
 
 def mean(values: Sequence[float]) -> float:
@@ -73,7 +55,7 @@ def wilson(successes: int, n: int, confidence: float) -> Interval:
     (0.236593, 0.763407, 0.0, 1.0)
     """
     _check_share(successes, n)
-    z = -NormalDist().inv_cdf(_tail(confidence))
+    z = -NormalDist().inv_cdf(tail_of(confidence))
     share = successes / n
     low, high = _wilson_low(successes, n, z), 1.0 - _wilson_low(n - successes, n, z)
     # The ends hold the share exactly; the last bit of a rounding must not put it outside.
@@ -117,7 +99,7 @@ def cluster_t(values: Sequence[float], clusters: Sequence[Hashable], confidence:
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.3957, 1.3957)
     """
-    tail = _tail(confidence)
+    tail = tail_of(confidence)
     spread = _cluster_spread(values, clusters)
     if spread is None:
         return None
@@ -172,60 +154,6 @@ def _markov_p(mean: float, clusters: int, bar: float, alternative: Alternative, 
     return 1.0 if distance <= room + TOLERANCE else float((max(0.0, room) / distance) ** clusters)
 
 
-def bootstrap(
-    statistic: Callable[[IndexArray], float | None],
-    n: int,
-    generator: np.random.Generator,
-    confidence: float,
-    resamples: int = 10_000,
-    clusters: Sequence[Hashable] | None = None,
-) -> BootstrapResult:
-    """Percentile interval of a statistic of n items, each resample drawn with replacement.
-
-    `statistic` takes an integer array of item indices and gives the value on those items, None where it has
-    none (a NaN or an infinity counts as none). With `clusters` (one label an item) whole clusters are drawn.
-    The ends are widened to the value on all items where the percentiles leave it out. Resamples without a
-    value are counted; there is no interval when they are more than 5 %, when the statistic has no value on all
-    items, or with fewer than two items (clusters) to draw. Raises ValueError for no items, no resamples,
-    labels that are not one an item, or a confidence outside 0 to 1. Source: Efron and Tibshirani, An
-    Introduction to the Bootstrap (1993).
-
-    >>> import numpy as np
-    >>> scores = np.array([0.2, 0.4, 0.9])
-    >>> bootstrap(lambda items: float(scores[items].max()), 3, row_generator(0, "row"), 0.9, resamples=200)
-    BootstrapResult(low=0.4, high=0.9, undefined=0)
-    """
-    import numpy as np
-
-    tail = _tail(confidence)
-    if n < 1 or resamples < 1:
-        raise ValueError(f"a bootstrap needs items and resamples, got {n} and {resamples}")
-    labels: Sequence[Hashable] = range(n) if clusters is None else clusters
-    if len(labels) != n:
-        raise ValueError(f"{n} items need {n} cluster labels, got {len(labels)}")
-    estimate = _defined(statistic(np.arange(n)))
-    drawn = (_defined(statistic(items)) for items in _resampled(labels, generator, resamples))
-    values = [value for value in drawn if value is not None]
-    undefined = resamples - len(values)
-    if estimate is None or undefined > _MAX_UNDEFINED * resamples or len(set(labels)) < 2:
-        return BootstrapResult(None, None, undefined)
-    low, high = np.quantile(values, [tail, 1.0 - tail])
-    return BootstrapResult(min(float(low), estimate), max(float(high), estimate), undefined)
-
-
-def row_generator(seed: int, row_id: str) -> np.random.Generator:
-    """A generator that depends on the seed and the row's id alone: the same in every process and every order.
-
-    >>> row_generator(0, "truthfulqa[mc1]").random() == row_generator(0, "truthfulqa[mc1]").random()
-    True
-    """
-    from numpy.random import PCG64, Generator
-
-    # Python's own hash() is salted per process, and default_rng may one day mean another bit generator.
-    digest = sha256(f"{seed}:{row_id}".encode()).digest()
-    return Generator(PCG64(int.from_bytes(digest, "big")))
-
-
 @dataclass(frozen=True, slots=True)
 class _Spread:
     mean: float
@@ -249,28 +177,7 @@ def _cluster_spread(values: Sequence[float], clusters: Sequence[Hashable]) -> _S
     return _Spread(centre, error if error > _ROUNDING * max(map(abs, values)) else 0.0, g - 1)
 
 
-def _resampled(labels: Sequence[Hashable], generator: np.random.Generator, resamples: int) -> Iterator[IndexArray]:
-    """The item indices of each resample: as many clusters as there are, drawn with replacement, each whole."""
-    import numpy as np
-
-    numbers: dict[Hashable, int] = {}
-    cluster_of = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
-    by_cluster = np.argsort(cluster_of, kind="stable")
-    sizes = np.bincount(cluster_of)
-    starts = np.cumsum(sizes) - sizes
-    for _ in range(resamples):
-        drawn = generator.integers(len(sizes), size=len(sizes))
-        taken = sizes[drawn]
-        # A place in the resample, less where its cluster begins there, plus where it begins in by_cluster.
-        shift = np.repeat(starts[drawn] - (np.cumsum(taken) - taken), taken)
-        yield by_cluster[shift + np.arange(len(shift))]
-
-
-def _defined(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _tail(confidence: float) -> float:
+def tail_of(confidence: float) -> float:
     """The probability outside each end of a two-sided interval."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")

@@ -1,58 +1,101 @@
-"""A metric over many items: the mean with its interval, what is missing, and the items nearest to flipping."""
+"""A metric over many items: its value with its interval, what is missing, and the items nearest to flipping."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from truthguard.catalogue import NORMALIZATIONS, Metric, metric_of
+from truthguard.catalogue import GRADE_RUN, NORMALIZATIONS, Metric, metric_of
+from truthguard.metrics import judging
 from truthguard.metrics.choice import chance, normalised
 from truthguard.metrics.correctness import SPLIT
+from truthguard.metrics.disagreement import said
+from truthguard.metrics.participation import part_of, participants, reason_of
 from truthguard.metrics.statistics import TOLERANCE, Interval, cluster_t, mean, wilson
-from truthguard.records import Bar, ItemScores, MetricSummary
+from truthguard.records import Bar, ItemScores, MetricSummary, Missing
 
 
-def summarise(items: Sequence[ItemScores], metric: str, confidence: float) -> MetricSummary:
-    """The mean of a metric over the scored items, its two-sided interval, and what could not be scored.
+def summarise(items: Sequence[ItemScores], metric: str, confidence: float, *, seed_name: str = "") -> MetricSummary:
+    """A metric over the scored items: its estimate, its two-sided interval, and what could not be scored.
 
-    `metric` is the printed variant's name (mc1_per_token). Shares of 0/1 items have Wilson's interval, other means
-    cluster t over the clusters of `clusters` (not clipped; None for one cluster). Unscored items are counted by the
-    kind of their reason, with the first detail of each kind, and never enter the estimate; the bounds give every
-    one of them the metric's lowest or highest value. `chance` is the mean over the selected items that have one,
-    `inexact` counts the scored items with a reason beside their value other than that they are split. With nothing
-    scored, estimate and interval are None. Raises ValueError for no items, and for an item that was not asked for
-    the metric, is missing without a reason, or has a value that the metric cannot have.
+    `metric` is the printed variant's name (mc1_per_token). Shares of 0/1 items have the mean with Wilson's interval,
+    other means cluster t over the clusters of `clusters` (not clipped; None for one cluster); what is no mean has the
+    bootstrap's, drawn by `seed_name`, and may be `undefined` although items are scored. Unscored items are counted by
+    the kind of their reason, with the first detail of each kind, and never enter the estimate; the bounds of a mean
+    give every one of them the metric's lowest or highest value. Items that the metric's definition drops are counted
+    apart; those of another kind, in a set that measures a judge, have no part in it. `chance` is the mean over the
+    selected items that have one, `inexact` counts the scored items with a reason beside their value other than that
+    they are split. With nothing scored, estimate and interval are None. Raises ValueError for no items, and for an item
+    that was not asked for the metric, is missing without a reason, or has a value that the metric cannot have.
     """
+    items = participants(items, metric)
     if not items:
         raise ValueError(f"no items to summarise {metric} over")
-    spec = metric_of(metric)
-    values, unscored = _split(items, metric, spec)
-    interval = _interval(values, clusters(items, metric), spec, confidence)
-    n_unscored = len(items) - len(values)
-    return MetricSummary(
+    unscored = [reason_of(item, metric) for item in items if part_of(item, metric) == "unscored"]
+    n_dropped = sum(part_of(item, metric) == "dropped" for item in items)
+    found = MetricSummary(
         metric=metric,
-        n=len(values),
-        n_unscored=n_unscored,
+        n=len(items) - len(unscored) - n_dropped,
+        n_unscored=len(unscored),
+        estimate=None,
+        low=None,
+        high=None,
+        confidence=confidence,
+        unscored=dict(Counter(reason.kind for reason in unscored)),
+        details={reason.kind: reason.detail for reason in reversed(unscored)},
+        n_dropped=n_dropped,
+    )
+    if metric_of(metric).scale == "statistic":
+        return _statistic(items, found, seed_name)
+    return _mean(items, found)
+
+
+def _statistic(items: Sequence[ItemScores], found: MetricSummary, seed_name: str) -> MetricSummary:
+    """The summary of what is no mean."""
+    level = None if metric_of(found.metric).columns == (GRADE_RUN,) else 0.0
+    if not found.n:
+        return replace(found, chance=level)
+    value = judging.value_of(items, found.metric)
+    if isinstance(value, Missing):
+        return replace(found, chance=level, undefined=value)
+    drawn = judging.resamples(items, found.metric, seed_name)
+    interval = drawn.interval(found.confidence)
+    return replace(
+        found,
+        estimate=value,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        chance=level,
+        undefined_resamples=drawn.undefined,
+    )
+
+
+def _mean(items: Sequence[ItemScores], found: MetricSummary) -> MetricSummary:
+    """The summary of a share or another mean."""
+    spec = metric_of(found.metric)
+    values = _values(items, found.metric, spec)
+    interval = _interval(values, clusters(items, found.metric), spec, found.confidence)
+    low, high = ([*values, *[end] * found.n_unscored] for end in (spec.low, spec.high))
+    return replace(
+        found,
         estimate=mean(values) if values else None,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        confidence=confidence,
         chance=_chance(items, spec),
-        bound_low=mean([*values, *[spec.low] * n_unscored]),
-        bound_high=mean([*values, *[spec.high] * n_unscored]),
-        unscored=unscored,
-        details=_details(items, metric),
-        inexact=sum(_inexact(item, metric) for item in items),
+        bound_low=mean(low) if low else None,
+        bound_high=mean(high) if high else None,
+        inexact=sum(_inexact(item, found.metric) for item in items),
     )
 
 
 def clusters(items: Sequence[ItemScores], metric: str) -> tuple[str, ...]:
-    """The cluster of each scored item, in order: its prompt, without the space around it.
+    """The cluster of each scored item, in order: its group, else its prompt without the space around it.
 
     A data file may ask one question twice, and give several responses to one prompt: these are not independent.
     """
-    return tuple(item.question.strip() for item in items if item.values[metric] is not None)
+    return tuple(judging.cluster_of(item) for item in items if part_of(item, metric) == "scored")
 
 
 def nearest_to_flip(
@@ -67,10 +110,10 @@ def nearest_to_flip(
     last. Empty when nothing is scored. Raises ValueError for a bar without an end, and as `summarise`.
     """
     spec = metric_of(metric)
-    values, _ = _split(items, metric, spec)
+    values = _values(items, metric, spec)
     if not values:
         return ()
-    scored = [item for item in items if item.values[metric] is not None]
+    scored = [item for item in items if part_of(item, metric) == "scored"]
     rise, limit = _side(mean(values), bar)
     wrong = [
         (item, value)
@@ -78,7 +121,7 @@ def nearest_to_flip(
         if (value < limit - TOLERANCE if rise else value > limit + TOLERANCE)
     ]
     if spec.scale == "share" and spec.elicitation != "log_likelihood":
-        ranked = [(0.0, _said(item), item) for item, _ in wrong]
+        ranked = [(0.0, said(item) if spec.elicitation == "judging" else _said(item), item) for item, _ in wrong]
     elif spec.scale == "share":
         ranked = [(*_margin(item, metric), item) for item, _ in wrong]
     else:
@@ -87,37 +130,22 @@ def nearest_to_flip(
     return tuple((item, text) for _, text, item in ranked[:count])
 
 
-def _split(items: Sequence[ItemScores], metric: str, spec: Metric) -> tuple[list[float], dict[str, int]]:
-    """The values of the scored items, in order, and how many have none for each kind of reason."""
+def _values(items: Sequence[ItemScores], metric: str, spec: Metric) -> list[float]:
+    """The values of the scored items, in order."""
     values: list[float] = []
-    kinds: Counter[str] = Counter()
     for item in items:
-        if metric not in item.values:
-            raise ValueError(f"item {item.id} was not asked for {metric}; it has {', '.join(sorted(item.values))}")
-        value = item.values[metric]
+        value = item.values.get(metric)
         if value is None:
-            if metric not in item.reasons:
-                raise ValueError(f"item {item.id} has neither a value of {metric} nor a reason why not")
-            kinds[item.reasons[metric].kind] += 1
-        elif not spec.low <= value <= spec.high or (spec.scale == "share" and value not in (0.0, 1.0)):
+            continue
+        if not spec.low <= value <= spec.high or (spec.scale == "share" and value not in (0.0, 1.0)):
             expected = "0 or 1" if spec.scale == "share" else f"{spec.low:g} to {spec.high:g}"
             raise ValueError(f"item {item.id} has {metric} = {value!r}, expected {expected}")
-        else:
-            values.append(value)
-    return values, dict(kinds)
-
-
-def _details(items: Sequence[ItemScores], metric: str) -> dict[str, str]:
-    """The first detail of each kind of reason why an item has no value."""
-    details: dict[str, str] = {}
-    for item in items:
-        if item.values[metric] is None:
-            details.setdefault(item.reasons[metric].kind, item.reasons[metric].detail)
-    return details
+        values.append(value)
+    return values
 
 
 def _inexact(item: ItemScores, metric: str) -> bool:
-    return item.values[metric] is not None and metric in item.reasons and item.reasons[metric].kind != SPLIT.kind
+    return part_of(item, metric) == "scored" and metric in item.reasons and item.reasons[metric].kind != SPLIT.kind
 
 
 def _interval(values: Sequence[float], clusters: Sequence[str], spec: Metric, confidence: float) -> Interval | None:

@@ -69,22 +69,43 @@ def _takes_all(config: pytest.Config) -> bool:
 
 def _outputs(state: State) -> Iterator[str]:
     """What would be written where it cannot be: found before the work, not after it."""
-    record = state.options.get("json")
-    if record is not None:
-        flag = f"--truthguard-json {record}"
-        if os.path.isdir(record):
-            yield f"{flag}: this is a folder; name a file"
-        elif os.path.exists(record) and not os.path.isfile(record):
-            yield f"{flag}: this is no regular file; name one, or a new one"
-        elif not os.path.isdir(record.parent):
-            yield f"{flag}: the folder {record.parent} does not exist"
-        elif not os.access(record if os.path.exists(record) else record.parent, os.W_OK):
-            yield f"{flag}: no permission to write there"
-        elif any(os.path.exists(record) and os.path.samefile(record, path) for path in state.plans):
-            yield f"{flag}: this is the thresholds file itself; name another file"
+    record, trust = state.options.get("json"), state.options.get("save-trust")
+    for name, path in (("json", record), ("save-trust", trust)):
+        if path is not None and (problem := _unwritable(path, state)):
+            yield f"--truthguard-{name} {path}: {problem}"
+    if trust is not None:
+        if os.path.isfile(trust):
+            yield from _no_trust_file(trust)
+        if record is not None and os.path.realpath(record) == os.path.realpath(trust):
+            yield f"--truthguard-save-trust {trust}: this is the file of --truthguard-json too; name another file"
     cache = None if state.dry_run else state.cache_folder()
     if cache is not None and (problem := _unusable_folder(cache)):
         yield f"--truthguard-cache {cache}: {problem}; name another folder, or keep no answers: --truthguard-cache off"
+
+
+def _unwritable(path: Path, state: State) -> str | None:
+    """Why a file cannot be written there, or must not be."""
+    if os.path.isdir(path):
+        return "this is a folder; name a file"
+    if os.path.exists(path) and not os.path.isfile(path):
+        return "this is no regular file; name one, or a new one"
+    if not os.path.isdir(path.parent):
+        return f"the folder {path.parent} does not exist"
+    if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
+        return "no permission to write there"
+    if any(os.path.exists(path) and os.path.samefile(path, other) for other in state.plans):
+        return "this is the thresholds file itself; name another file"
+    return None
+
+
+def _no_trust_file(path: Path) -> Iterator[str]:
+    """A trust file keeps what its older self says: something else in its place is no file to write over."""
+    from truthguard.store.trust import read_trust
+
+    try:
+        read_trust(path)
+    except UsageError as error:
+        yield f"--truthguard-save-trust: {error}; name another file, or remove this one"
 
 
 def _unusable_folder(folder: Path) -> str | None:

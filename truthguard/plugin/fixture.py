@@ -10,7 +10,8 @@ import pytest
 
 from truthguard.benchmarks.dialogues import unavailable
 from truthguard.benchmarks.judging import undecidable
-from truthguard.catalogue import METRICS, printed_judge, variant
+from truthguard.benchmarks.labels import unmeasurable
+from truthguard.catalogue import BENCHMARKS, METRICS, default_prompt, printed_judge, variant
 from truthguard.errors import TruthguardError, UsageError, nearest
 from truthguard.records import Bar, BenchmarkSettings, Row, RowResult
 from truthguard.thresholds.gate import failure_text
@@ -97,7 +98,9 @@ class Truthguard:
         categories = dict.fromkeys(question.category for question in questions.items)
         if category is not None and category not in categories:
             raise UsageError(f"{benchmark} has no category {category!r}{nearest(category, categories)}")
-        if reason := unavailable(metric, questions) or undecidable(metric, plan.judge):
+        reason = unavailable(metric, questions, plan.settings[benchmark])
+        reason = reason or undecidable(metric, plan.judge, questions.kind) or unmeasurable(questions, plan.judge)
+        if reason:
             raise UsageError(f"{benchmark}: {reason}")
         if self._state.dry_run:
             pytest.skip("dry run")
@@ -112,7 +115,7 @@ class Truthguard:
             bar=bar,
             category=category,
             max_unscored=METRICS[metric].max_unscored if max_unscored is None else max_unscored,
-            judge=printed_judge(metric, plan.judge.kind, judge_model),
+            judge=printed_judge(metric, plan.judge.kind, judge_model, questions.kind),
         )
         return hold_to_bar(row, run, today=date.today()), run
 
@@ -131,7 +134,7 @@ class Truthguard:
         options = self._state.options
         return default_plan(
             Path(self._state.config.rootpath),
-            BenchmarkSettings(benchmark),
+            BenchmarkSettings(benchmark, prompt=default_prompt(BENCHMARKS.get(benchmark, "questions"))),
             options.model_settings(model),
             judge=options.judge_settings(judge, model),
             selection=options.selection(),

@@ -35,9 +35,11 @@ def models(plan: Plan, benchmark: str, metrics: Iterable[str]) -> tuple[ModelSet
     model = plan.model if plan.asks_model(benchmark) else None
     if model is None and plan.asks_model(benchmark):
         raise UsageError(NO_MODEL)
-    judge = plan.judge.model if asks_judge(list(metrics), plan.judge.kind) else None
-    if judge is None and asks_judge(list(metrics), plan.judge.kind):
-        raise UsageError(NO_JUDGE)
+    judge = None
+    if asks_judge(list(metrics), plan.judge.kind, plan.questions[benchmark].kind):
+        judge = plan.judge.model
+        if judge is None:
+            raise UsageError(NO_JUDGE)
     return model, judge
 
 

@@ -144,6 +144,9 @@ OPTIONS = (
     Option("batch-tokens", count, "N", "tokens of one pass, without the shared prefix", "int"),
     Option("cache", folder_or_off, "DIR|off", "where the model's answers are kept (default: the user's cache)"),
     Option("json", folder, "FILE", "write the record of the run to FILE", None),
+    Option(
+        "save-trust", folder, "FILE", "write what was found out about the judge to FILE, for gates to require", None
+    ),
     Option("judge", text, "SPEC", "the judge's model, named as the model is; without one judged rows go by similarity"),
     Option(
         "allow-host",

@@ -28,6 +28,7 @@ class Results:
     def __init__(self, state: State) -> None:
         self._state = state
         self._problems: list[str] = []
+        self._notes: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -74,11 +75,12 @@ class Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the record and fail a session in which no row of a file was held against its bar."""
+        """Write record and trust file, and fail a session in which no row of a file was held against its bar."""
         if self._state.is_worker or not self._state.results:
             return
         self._problems += self._ungated()
         self._problems += self._write()
+        self._problems += self._save_trust()
         if self._problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -103,6 +105,15 @@ class Results:
             return [f"--truthguard-json {path}: the record was not written: {error}"]
         return []
 
+    def _save_trust(self) -> list[str]:
+        path = self._state.options.get("save-trust")
+        if path is None or self._state.dry_run:
+            return []
+        from truthguard.plugin.saving import save
+
+        self._notes, problems = save(path, self._state.measured())
+        return problems
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table."""
         if not self._state.results:
@@ -113,6 +124,7 @@ class Results:
         lines = summary_lines(results, self._state.runs(), verbose=verbosity, width=terminalreporter._tw.fullwidth)
         estimates = [each for found in self._state.estimates.values() for each in found]
         lines += [Line(visible(f"dry run: {text}", 400)) for text in estimate_lines(estimates)]
+        lines += [Line(text) for text in self._notes]
         lines += [Line(f"warning: {text}", "yellow") for text in self._state.warnings()]
         lines += [Line(text, "red") for text in self._problems]
         for line in lines:

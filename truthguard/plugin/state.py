@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from truthguard.plugin.items import GateRow
     from truthguard.plugin.measuring import Measurement
     from truthguard.plugin.options import Options
+    from truthguard.plugin.saving import Measured
+    from truthguard.plugin.trusting import Trust
     from truthguard.records import RowResult, Run
 
 STATE: pytest.StashKey[State] = pytest.StashKey()
@@ -45,6 +47,7 @@ class State:
         self.folder = Path(tempfile.gettempdir(), name)
         self._options: Options | None = None
         self._measurement: Measurement | None = None
+        self._trust: dict[Path, Trust] = {}
 
     @property
     def options(self) -> Options:
@@ -109,13 +112,30 @@ class State:
         return self.plans[path]
 
     def judge(self, item: GateRow) -> tuple[RowResult, str, Run]:
-        """Measure what the item and its neighbours need, once, and hold the item's row to its bar."""
+        """Measure what the item and its neighbours need, once, and hold the item's row to its bar.
+
+        What a judge decides that has not earned the required trust is not asked, so that a neighbour's row can be
+        measured. Raises TrustError where that is the item's own row.
+        """
         from datetime import date
 
+        from truthguard.catalogue import metric_of
         from truthguard.thresholds.gate import judge
 
-        key, run = self.run(item.plan, item.row.benchmark, self._asked(item))
-        return judge(item.row, run, today=date.today()), key, run
+        asked, trust = self._asked(item), self.trust(item.plan)
+        refused = trust.refused(item.row.benchmark, asked) - {metric_of(item.row.metric).name}
+        key, run = self.run(item.plan, item.row.benchmark, asked - refused)
+        result = trust.with_correction(judge(item.row, run, today=date.today()), run.kind)
+        self.measurement.session.warn(trust.notes)
+        return result, key, run
+
+    def trust(self, plan: Plan) -> Trust:
+        """What the judge of a plan has earned."""
+        if plan.path not in self._trust:
+            from truthguard.plugin.trusting import Trust
+
+            self._trust[plan.path] = Trust(plan, self.measurement.answers, self.options.get("data"))
+        return self._trust[plan.path]
 
     def estimate(self, item: GateRow) -> tuple[str, tuple[Estimate, ...]]:
         """What the item and its neighbours would ask, and the name under which it counts once."""
@@ -127,7 +147,14 @@ class State:
         return name, self.estimates[name]
 
     def run(self, plan: Plan, benchmark: str, metrics: frozenset[str]) -> tuple[str, Run]:
-        """One run of the session, computed by whoever asks first."""
+        """One run of the session, computed by whoever asks first.
+
+        Raises TrustError for metrics of a judge that has not earned the trust which the thresholds file requires.
+        """
+        if plan.requires and self.trust(plan).refused(benchmark, metrics):
+            from truthguard.errors import TrustError
+
+            raise TrustError(self.trust(plan).refusal or "")
         return self.measurement.run(plan, benchmark, metrics, self._announce)
 
     def _announce(self, key: str, benchmark: str) -> Callable[[int, int], None]:
@@ -165,6 +192,23 @@ class State:
         store = SessionStore(self.folder)
         keys = dict.fromkeys(key for _, key in self.results.values() if key)
         return [run for key in keys if (run := store.read_run(key)) is not None]
+
+    def measured(self) -> list[Measured]:
+        """The runs behind the results, each with its plan and the results of its rows."""
+        from truthguard.plugin.saving import Measured
+        from truthguard.store.session import SessionStore
+
+        found: dict[tuple[Path, str], list[RowResult]] = {}
+        for nodeid, (result, key) in self.results.items():
+            if key is not None:
+                path = os.path.abspath(self.config.rootpath / nodeid.partition("::")[0])
+                found.setdefault((Path(path), key), []).append(result)
+        store = SessionStore(self.folder)
+        return [
+            Measured(self.plans[path], run, results)
+            for (path, key), results in found.items()
+            if path in self.plans and (run := store.read_run(key)) is not None
+        ]
 
     def warnings(self) -> list[str]:
         """What the stores had to put up with (a damaged cache set aside, say), in any process."""

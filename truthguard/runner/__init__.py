@@ -10,10 +10,12 @@ from truthguard.backends.protocol import Backend
 from truthguard.benchmarks.base import QuestionSet
 from truthguard.benchmarks.dialogues import dialogue
 from truthguard.benchmarks.judging import prompt_digests
-from truthguard.catalogue import asks_judge, judged
+from truthguard.benchmarks.reference_agreement import reference_agreement
+from truthguard.catalogue import GRADING_KINDS, asks_judge, judged, temperature
 from truthguard.records import (
     BenchmarkSettings,
     Counts,
+    GradedResponse,
     Identity,
     Item,
     ItemScores,
@@ -59,8 +61,8 @@ def run(
     seconds = time.perf_counter() - start
     asked, decided = held.model, held.judge
     stopped = asked.tally.stopped or decided.tally.stopped
-    # A probe of the judge's self-test serves one metric: of the other it has no value, and was not asked.
-    items = tuple(item for item in held.items if item.values)
+    # Of a set with items of two kinds, those of the other kind have no part in what was asked.
+    items = tuple(item for item in held.items if item.values or item.reasons)
     elsewhere = asked.seconds_load + decided.seconds_load + decided.seconds
     return Run(
         benchmark=questions.name,
@@ -76,8 +78,12 @@ def run(
         oldest_answer=asked.tally.oldest_answer,
         complete=stopped is None,
         items=items,
-        judge=_judge_run(metrics, judge, judge_backend, decided) if judged(metrics) else None,
+        judge=_judge_run(questions, metrics, settings, judge, judge_backend, decided)
+        if judged(metrics, questions.kind)
+        else None,
         stopped=stopped,
+        kind=questions.kind,
+        reference_agreement=reference_agreement([item for item in selected if isinstance(item, GradedResponse)]),
     )
 
 
@@ -108,9 +114,9 @@ def run_key(
             "settings": settings,
             "model": _deciding(model),
             "selection": selection,
-            "judge": replace(judge, model=_deciding(judge.model)) if judged(metrics) else None,
+            "judge": replace(judge, model=_deciding(judge.model)) if judged(metrics, questions.kind) else None,
             "judge_identity": judge_identity,
-            "judge_prompts": prompt_digests(metrics, judge),
+            "judge_prompts": prompt_digests(metrics, judge, questions, settings),
         }
     )
 
@@ -139,13 +145,21 @@ def _counts(held: Held, items: Sequence[ItemScores], questions: QuestionSet) -> 
     )
 
 
-def _judge_run(metrics: frozenset[str], judge: JudgeSettings, backend: Backend | None, part: Part) -> JudgeRun:
-    asked = backend is not None and asks_judge(metrics, judge.kind)
-    prompts = prompt_digests(metrics, judge)
+def _judge_run(
+    questions: QuestionSet,
+    metrics: frozenset[str],
+    settings: BenchmarkSettings,
+    judge: JudgeSettings,
+    backend: Backend | None,
+    part: Part,
+) -> JudgeRun:
+    asked = backend is not None and asks_judge(metrics, judge.kind, questions.kind)
+    prompts = prompt_digests(metrics, judge, questions, settings)
     model = judge.model if asked else None
-    settings: dict[str, object] = {
+    recorded: dict[str, object] = {
         "samples": judge.samples,
-        "temperature": judge.temperature,
+        "runs": judge.runs,
+        "temperature": temperature(judge, questions.kind),
         "max_tokens": judge.max_tokens,
         "seed": judge.seed,
         "measure": judge.measure,
@@ -154,8 +168,8 @@ def _judge_run(metrics: frozenset[str], judge: JudgeSettings, backend: Backend |
     }
     return JudgeRun(
         identity=backend.identity() if backend is not None and asked else None,
-        kind=judge.kind,
-        settings=settings,
+        kind="prometheus" if questions.kind in GRADING_KINDS else judge.kind,
+        settings=recorded,
         prompt_digest=digest(prompts) if prompts else None,
         counts=part.tally.counts(),
         seconds=part.seconds,
@@ -170,6 +184,9 @@ def _recorded(settings: BenchmarkSettings, model: ModelSettings, selection: Sele
         "prompt": settings.prompt,
         "normalization": settings.normalization,
         "closing_period": settings.closing_period,
+        "order": settings.order,
+        "reference": settings.reference,
+        "grades": settings.grades,
         "chat_template": model.chat_template,
         "system_prompt": model.system_prompt,
         "limit": selection.limit,

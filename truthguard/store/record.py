@@ -6,42 +6,44 @@ is read too: what it lacks is None or empty.
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from truthguard import __version__
-from truthguard.errors import DataError, Mistake, StoreError
 from truthguard.metrics.doubts import Doubt, below_half
 from truthguard.records import (
+    BenchmarkKind,
+    CorrectedRate,
     Counts,
     Facts,
     Identity,
     ItemScores,
     JudgeRun,
     Missing,
+    ReferenceAgreement,
     RowResult,
     Run,
     Sample,
     ScoredChoice,
     Verdict,
 )
-from truthguard.store.atomic import write_atomically
-from truthguard.store.encoding import FormError, decode, encode
+from truthguard.store import strict
+from truthguard.store.encoding import encode
 
-SCHEMA = 2
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+SCHEMA = 3
+_FILE = strict.Kind("record", "--truthguard-json", SCHEMA, '"schema", "rows" and "runs"')
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRow:
-    """A row's outcome. `slice` is None, the category's full name or the item's id; `n` the scored items."""
+    """A row's outcome. `slice` is None, the category's full name or the item's id; `n` the scored items.
+
+    `corrected` is a share of truthful answers corrected for the judge's own errors, where these are known.
+    """
 
     id: str
     benchmark: str
@@ -57,11 +59,16 @@ class RecordedRow:
     bar: Mapping[str, object]
     verdict: Verdict
     reason: str
+    corrected: CorrectedRate | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedItem:
-    """One item. A NaN log-likelihood is None in `choices`, and `reasons` says so under its field's name."""
+    """One item. A NaN log-likelihood is None in `choices`, and `reasons` says so under its field's name.
+
+    A reason without a value is of a metric that leaves the item out by its definition; items with equal `group` share
+    a prompt.
+    """
 
     id: str
     category: str
@@ -71,6 +78,7 @@ class RecordedItem:
     answer: str | None
     choices: tuple[ScoredChoice, ...]
     samples: tuple[Sample, ...]
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,8 @@ class RecordedRun:
     """One benchmark on one model; `seconds` is scoring alone, without `seconds_load`.
 
     `judge` is the judge's identity, kind, settings, prompts' digest, counts and seconds (records.JudgeRun), None
-    where no metric is judged. `below_half` lists the responses with correctness below 0.5, lowest first.
+    where no metric is judged; `kind` says what the items are. `below_half` lists the responses with correctness below
+    0.5, lowest first; `reference_agreement` is how far a reference of graded responses agrees with itself.
     """
 
     benchmark: str
@@ -107,6 +116,8 @@ class RecordedRun:
     complete: bool
     items: tuple[RecordedItem, ...]
     below_half: tuple[RecordedDoubt, ...] = ()
+    kind: BenchmarkKind = "questions"
+    reference_agreement: ReferenceAgreement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +148,7 @@ def write_record(path: Path, rows: Sequence[RowResult], runs: Sequence[Run]) -> 
     UTF-8 without a byte order mark; -inf is the string "-inf"; lone surrogates become U+FFFD. Raises StoreError
     when the folder does not exist or the file cannot be written.
     """
-    text = json.dumps(encode(make_record(rows, runs, datetime.now(UTC))), ensure_ascii=False, allow_nan=False, indent=1)
-    target = path.resolve()
-    if not target.parent.is_dir():
-        raise StoreError(
-            f"{path}: the record cannot be written, the folder {target.parent} does not exist:"
-            " make it, or name another file with --truthguard-json FILE"
-        )
-    if target.exists() and not target.is_file():
-        raise StoreError(
-            f"{path}: the record cannot be written, this is no regular file:"
-            " name another one with --truthguard-json FILE"
-        )
-    try:
-        write_atomically(target, (_LONE_SURROGATE.sub("\ufffd", text) + "\n").encode())
-    except OSError as error:
-        raise StoreError(
-            f"{path}: the record cannot be written ({error}): name another file with --truthguard-json FILE"
-        ) from error
+    strict.write(path, make_record(rows, runs, datetime.now(UTC)), _FILE)
 
 
 def read_record(path: Path) -> Record:
@@ -163,52 +157,7 @@ def read_record(path: Path) -> Record:
     Raises DataError naming the file and what was expected: no such file, not UTF-8, not JSON, cut off, a NaN
     literal, a `schema` of another version, keys missing or unknown, values of the wrong type.
     """
-    data = _parse(path, _read(path))
-    if not isinstance(data, dict) or "schema" not in data:
-        _refuse(path, 'expected a record of truthguard: an object with "schema", "rows" and "runs"')
-    schema = data["schema"]
-    if type(schema) is not int or schema < 1:
-        _refuse(path, f'expected a whole number for "schema", got {schema!r}')
-    if schema > SCHEMA:
-        written = f", written by truthguard {data['truthguard']}" if "truthguard" in data else ""
-        _refuse(
-            path,
-            f"a record of schema {schema}{written}; this truthguard {__version__} reads schema {SCHEMA}:"
-            " install a newer one, or write the record again with this one",
-        )
-    try:
-        return decode(Record, data)
-    except FormError as error:
-        _refuse(path, f"not a record of schema {schema}: {error}")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError([Mistake(f"the record cannot be read ({error.strerror or error})", path)]) from error
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 at byte {error.start}: expected a record as --truthguard-json writes it"
-        raise DataError([Mistake(message, path)]) from error
-
-
-def _parse(path: Path, text: str) -> Any:
-    def no_number(literal: str) -> NoReturn:
-        _refuse(path, f'{literal} is not JSON: expected a number, null or the string "-inf"')
-
-    try:
-        return json.loads(text, parse_constant=no_number)
-    except RecursionError:
-        _refuse(path, "nested too deeply for a record")
-    except json.JSONDecodeError as error:
-        # A record ends with its outermost bracket: anything else was cut off on the way.
-        cut = "" if text.rstrip().endswith("}") and error.pos < len(text.rstrip()) else "cut off, "
-        message = f"{cut}not JSON at character {error.pos} of {len(text)} (column {error.colno}): {error.msg}"
-        raise DataError([Mistake(message + "; write or copy the record again", path, error.lineno)]) from None
-
-
-def _refuse(path: Path, message: str) -> NoReturn:
-    raise DataError([Mistake(message, path)]) from None
+    return strict.read(path, Record, _FILE)
 
 
 def _row(result: RowResult) -> RecordedRow:
@@ -233,6 +182,7 @@ def _row(result: RowResult) -> RecordedRow:
         bar=bar,
         verdict=result.verdict,
         reason=result.reason,
+        corrected=result.corrected,
     )
 
 
@@ -253,6 +203,8 @@ def _run(run: Run) -> RecordedRun:
         complete=run.complete,
         items=tuple(map(_item, run.items)),
         below_half=tuple(map(_doubt, below_half(run.items))),
+        kind=run.kind,
+        reference_agreement=run.reference_agreement,
     )
 
 
@@ -281,6 +233,7 @@ def _item(item: ItemScores) -> RecordedItem:
         answer=item.answer,
         choices=tuple(map(_choice, item.choices)),
         samples=item.samples,
+        group=item.group,
     )
 
 

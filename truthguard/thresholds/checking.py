@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from truthguard.catalogue import LATER_BENCHMARK_KEYS, LATER_JUDGE_KEYS, LATER_MODEL_KEYS, LATER_ROW_KEYS
+from truthguard.catalogue import LATER_MODEL_KEYS, LATER_ROW_KEYS
 from truthguard.errors import Mistake, nearest
 from truthguard.thresholds.lines import KeyPath, Lines
 from truthguard.thresholds.schema import (
@@ -30,8 +30,8 @@ TableT = TypeVar("TableT", bound=Table)
 
 _LATER: dict[type[Table], frozenset[str]] = {
     ModelTable: LATER_MODEL_KEYS,
-    JudgeTable: LATER_MODEL_KEYS | LATER_JUDGE_KEYS,
-    BenchmarkKeys: LATER_BENCHMARK_KEYS,
+    JudgeTable: LATER_MODEL_KEYS,
+    BenchmarkKeys: frozenset(),
     LimitKeys: LATER_ROW_KEYS,
     RowKeys: LATER_ROW_KEYS,
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from truthguard.catalogue import CORRECTNESS, asks_judge, judged_by, metric_of, printed_name
+from truthguard.catalogue import asks_judge, judged_by, metric_of, printed_name
+from truthguard.metrics.participation import MIXED, part_of, participants, reason_of
 from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
 from truthguard.text import named, visible
 from truthguard.thresholds.comparing import digits_that_differ
@@ -15,23 +16,31 @@ MORE = "More: -v lists every row that passed; --truthguard-json FILE keeps every
 def items_of(row: Row, run: Run) -> tuple[ItemScores, ...]:
     """The run's items in the row's slice: a category by its full name, or one item.
 
-    A probe of the judge's self-test serves one of its metrics and has no part in the other's rows.
+    Of a set with items of several kinds those of another kind have no part in the row. Raises ValueError when the run
+    was not asked for the metric.
     """
-    probes = metric_of(row.metric).elicitation == "injection"
-    return tuple(
+    sliced = [
         item
         for item in run.items
-        if (row.category is None or item.category == row.category)
-        and (row.item is None or item.id == row.item)
-        and (not probes or row.metric in item.values)
-    )
+        if (row.category is None or item.category == row.category) and (row.item is None or item.id == row.item)
+    ]
+    return tuple(participants(sliced, row.metric))
+
+
+def named_items(metric: str, n: int = 2) -> str:
+    """What n items of the metric are called: questions to a model, or items on which a judge is measured.
+
+    >>> named_items("mc1", 1), named_items("kappa")
+    ('question', 'items')
+    """
+    return ("item" if metric_of(metric).elicitation in MIXED else "question") + "s" * (n != 1)
 
 
 def slice_text(row: Row) -> str:
     """What part of the benchmark the row is about, by its full name."""
     if row.item is not None:
         return f"item {visible(row.item)}"
-    return "all questions" if row.category is None else f"category '{visible(row.category)}'"
+    return f"all {named_items(row.metric)}" if row.category is None else f"category '{visible(row.category)}'"
 
 
 def unscored_text(summary: MetricSummary) -> str:
@@ -42,7 +51,8 @@ def unscored_text(summary: MetricSummary) -> str:
     )
     if summary.bound_low is None or summary.bound_high is None or summary.estimate is None:
         return kinds
-    return f"{kinds}; over all questions the score lies between {summary.bound_low:.4f} and {summary.bound_high:.4f}"
+    bounds = f"between {summary.bound_low:.4f} and {summary.bound_high:.4f}"
+    return f"{kinds}; over all {named_items(summary.metric)} the score lies {bounds}"
 
 
 def failure_text(result: RowResult, run: Run) -> str:
@@ -56,7 +66,7 @@ def failure_text(result: RowResult, run: Run) -> str:
     ]
     if summary is not None:
         lines += [f"  {name:<10}{text}" for name, text in _measured(row, summary, items)]
-    lines += _nearest(row, items)
+        lines += _nearest(row, summary, items)
     lines += ["", *_asked(row, run), f"  {MORE}"]
     return "\n".join(lines)
 
@@ -65,11 +75,12 @@ def _asked(row: Row, run: Run) -> Iterator[str]:
     """Whom the numbers are of, and who judged."""
     if run.model is not None:
         yield f"  model     {named(run.model.name, run.model.dtype, run.model.device)}"
-    way = None if run.judge is None else judged_by([row.metric], run.judge.kind)
-    if way and run.judge is not None:
-        judge = run.judge.identity if asks_judge([row.metric], run.judge.kind) else None
-        model = [] if judge is None else [named(judge.name, judge.dtype, judge.device)]
-        yield f"  judge     {', '.join([*model, way] if way == CORRECTNESS else [way, *model])}"
+    if run.judge is None or not (way := judged_by([row.metric], run.judge.kind, run.kind)):
+        return
+    judge = run.judge.identity if asks_judge([row.metric], run.judge.kind, run.kind) else None
+    model = [] if judge is None else [named(judge.name, judge.dtype, judge.device)]
+    # Of a judge of a kind the kind comes first; what a model alone decides stands behind it.
+    yield f"  judge     {', '.join([way, *model] if way == run.judge.kind else [*model, way])}"
 
 
 def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> Iterator[tuple[str, str]]:
@@ -83,9 +94,12 @@ def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> 
         if limit is not None:
             bar = digits_that_differ(summary.estimate, limit)[1]
             yield name, f"{bar}, margin {_signed(sign * (summary.estimate - limit))}{how}"
-    yield "questions", f"{summary.n} scored of {summary.n + summary.n_unscored}"
+    yield named_items(row.metric), f"{summary.n} scored of {summary.n + summary.n_unscored}"
+    if summary.n_dropped:
+        why = next(reason_of(item, row.metric).detail for item in items if part_of(item, row.metric) == "dropped")
+        yield "dropped", f"{summary.n_dropped}: {visible(why, 200)}"
     if summary.low is None or summary.high is None:
-        yield "interval", "none: one scored question is too few"
+        yield "interval", f"none: {_no_interval(summary)}"
     else:
         yield "interval", f"{summary.low:.4f} to {summary.high:.4f} at confidence {summary.confidence:g}"
     if summary.chance is not None:
@@ -96,6 +110,14 @@ def _measured(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> 
     tied = sum(item.tied_best for item in items)
     if tied and metric_of(row.metric).name == "mc1":
         yield "tied best", f"{tied}: the best answer ties with another, which counts as wrong"
+
+
+def _no_interval(summary: MetricSummary) -> str:
+    from truthguard.metrics.resampling import too_many_undefined
+
+    if metric_of(summary.metric).scale != "statistic":
+        return f"one scored {named_items(summary.metric, 1)} is too few"
+    return too_many_undefined(summary.undefined_resamples) or "all scored items share one prompt"
 
 
 def _signed(margin: float) -> str:
@@ -111,18 +133,24 @@ def _nearest_end(row: Row, estimate: float) -> float:
     return low if low - estimate >= estimate - high else high
 
 
-def _nearest(row: Row, items: Sequence[ItemScores]) -> list[str]:
-    """The questions that would have to change least for the score to move towards its bar."""
-    if not row.bar:
-        return []
-    from truthguard.metrics.summary import nearest_to_flip
-
-    found = nearest_to_flip(items, row.metric, row.bar)
-    if not found:
+def _nearest(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> list[str]:
+    """The questions that would have to change for the score to move towards its bar, those that would least first."""
+    if not row.bar or summary.estimate is None:
         return []
     spec = metric_of(row.metric)
-    judged = spec.scale == "share" and spec.elicitation != "log_likelihood"
-    lines = ["", "  On the wrong side, in the order of the data:" if judged else "  Nearest to flipping:"]
+    if spec.scale == "statistic":
+        if _nearest_end(row, summary.estimate) != row.bar.min:
+            return []
+        from truthguard.metrics.disagreement import furthest_apart
+
+        head, found = "Furthest apart:", furthest_apart(items, row.metric)
+    else:
+        from truthguard.metrics.summary import nearest_to_flip
+
+        verdicts = spec.scale == "share" and spec.elicitation != "log_likelihood"
+        head = "On the wrong side, in the order of the data:" if verdicts else "Nearest to flipping:"
+        found = nearest_to_flip(items, row.metric, row.bar)
+    lines = ["", f"  {head}"] if found else []
     for item, distance in found:
         lines += [f"    {visible(item.id)}  {visible(distance, 200)}", f"      {visible(item.question)}"]
     return lines

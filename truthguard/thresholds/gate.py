@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 from truthguard.catalogue import metric_of
-from truthguard.records import MetricSummary, Row, RowResult, Run
+from truthguard.metrics.participation import MIXED, reason_of
+from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
 from truthguard.text import visible
 from truthguard.thresholds.bars import held
 from truthguard.thresholds.comparing import at_most, digits_that_differ
-from truthguard.thresholds.failure import failure_text, items_of, slice_text, unscored_text
+from truthguard.thresholds.failure import failure_text, items_of, named_items, slice_text, unscored_text
 
 __all__ = ["failure_text", "judge"]
 
@@ -20,9 +22,9 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
 
     In this order: error when none of its questions are in the sample, when the run was stopped, when more than half of
     the run's questions got the same number for every choice, or an empty answer, when nothing could be scored, when
-    more than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions or
-    no bar; then pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an
-    error never.
+    more than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions; error
+    when they are all none of the metric's, or what is no mean is undefined over them; not_gated without a bar; then
+    pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an error never.
     `today` is the date where the gate is held. Raises ValueError when the run was not asked for the metric.
     """
     items = items_of(row, run)
@@ -30,26 +32,29 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
         return RowResult(row, None, "error", _absent(row, run))
     from truthguard.metrics.summary import summarise
 
-    summary = summarise(items, row.metric, row.confidence)
-    reason = _stopped(run) or _dead(row, run) or _unscored(row, summary)
-    if reason or summary.estimate is None:
+    summary = summarise(items, row.metric, row.confidence, seed_name=row.id)
+    selected = summary.n + summary.n_unscored
+    if reason := _stopped(run) or _dead(row, run) or _unscored(row, summary):
         return RowResult(row, summary, "error", reason)
-    if len(items) < row.min_items:
-        few = f"{len(items)} {'question' if len(items) == 1 else 'questions'}, min_items = {row.min_items}"
+    # A slice without a single item is too small only for a row that asks for more than one.
+    if selected < row.min_items and (selected or row.min_items > 1):
+        few = f"{selected} {named_items(row.metric, selected)}, min_items = {row.min_items}"
         return RowResult(row, summary, "not_gated", f"too small a slice: {few}")
+    if summary.estimate is None:
+        return RowResult(row, summary, "error", _undefined(summary, items))
     if not row.bar:
         return RowResult(row, summary, "not_gated", "no bar: measured only")
     passed, reason = held(row, summary.estimate, items)
     if passed and summary.n_unscored:
-        few = f"{summary.n_unscored} of {len(items)} questions could not be scored: {unscored_text(summary)}"
+        few = _of_selected(summary)
         reason = f"{reason}; {few}" if reason else few
     return _waived(RowResult(row, summary, "pass" if passed else "fail", reason), today)
 
 
 def _absent(row: Row, run: Run) -> str:
     if row.item is None and row.category is None:
-        if metric_of(row.metric).elicitation == "injection":
-            # Each probe serves one metric, so that a small sample may hold none of the other's.
+        if metric_of(row.metric).elicitation in MIXED:
+            # Each item serves some metrics, so that a small sample may hold none of the others'.
             asked = f"the {len(run.items)} that were asked" if run.items else "those that were selected"
             return (
                 f"no item of {row.benchmark} with the metric {row.metric} is among {asked}:"
@@ -57,8 +62,8 @@ def _absent(row: Row, run: Run) -> str:
             )
         return f"nothing was selected: no question of {row.benchmark} was asked"
     return (
-        f"no question of {slice_text(row)} is among the {len(run.items)} of {row.benchmark} that were asked:"
-        " enlarge the sample, or deselect this row"
+        f"no {named_items(row.metric, 1)} of {slice_text(row)} is among the {len(run.items)} of {row.benchmark}"
+        " that were asked: enlarge the sample, or deselect this row"
     )
 
 
@@ -93,16 +98,31 @@ def _dead(row: Row, run: Run) -> str:
 def _unscored(row: Row, summary: MetricSummary) -> str:
     """The error of a row too much of which could not be scored; '' when it could."""
     total = summary.n + summary.n_unscored
-    if summary.estimate is None:
-        return f"none of the {total} questions could be scored: {unscored_text(summary)}"
+    if not summary.n_unscored:
+        return ""
+    if not summary.n:
+        return f"none of the {total} {named_items(row.metric)} could be scored: {unscored_text(summary)}"
     share = summary.n_unscored / total
     if at_most(share, row.max_unscored):
         return ""
     found, limit = digits_that_differ(share, row.max_unscored)
-    return (
-        f"{summary.n_unscored} of {total} questions could not be scored, {found} > {limit} (max_unscored):"
-        f" {unscored_text(summary)}"
-    )
+    return _of_selected(summary, f", {found} > {limit} (max_unscored)")
+
+
+def _of_selected(summary: MetricSummary, compared: str = "") -> str:
+    """How many could not be scored, and why."""
+    of = f"{summary.n_unscored} of {summary.n + summary.n_unscored} {named_items(summary.metric)}"
+    return f"{of} could not be scored{compared}: {unscored_text(summary)}"
+
+
+def _undefined(summary: MetricSummary, items: Sequence[ItemScores]) -> str:
+    """The error of a row whose items, all read, have no score: it is neither 0 nor a pass."""
+    if summary.undefined is None:
+        why = visible(reason_of(items[0], summary.metric).detail, 200)
+        return f"none of the {summary.n_dropped} {named_items(summary.metric)} is one of {summary.metric}: {why}"
+    scored = f"{summary.n} scored {named_items(summary.metric, summary.n)}"
+    undefined = f"{summary.metric} is undefined over {scored}: {visible(summary.undefined.detail, 200)}"
+    return f"{undefined}; {_of_selected(summary)}" if summary.n_unscored else undefined
 
 
 def _waived(result: RowResult, today: date) -> RowResult:

@@ -19,16 +19,15 @@ from pydantic import ValidationError
 from truthguard.catalogue import (
     BENCHMARKS,
     DEFAULT_VERSION,
-    LATER_BENCHMARK_KEYS,
-    LATER_BENCHMARKS,
-    LATER_METRICS,
+    ITEMS_OF,
     METRICS,
     METRICS_OF,
     NORMALIZATIONS,
-    BenchmarkKind,
+    OWN_KINDS,
+    default_prompt,
 )
 from truthguard.errors import Mistake, UsageError
-from truthguard.records import BenchmarkSettings
+from truthguard.records import BenchmarkKind, BenchmarkSettings
 from truthguard.thresholds.checking import MAX_HINTS, Checker
 from truthguard.thresholds.document import load
 from truthguard.thresholds.rowtable import NORMALIZED, row_of
@@ -37,10 +36,26 @@ from truthguard.thresholds.spec import BenchmarkTable, Gate, JudgeSpec, RowSpec
 from truthguard.thresholds.wording import header, problem, quoted, shown
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
-_OWN = 'a file of your own needs kind = "questions" and path; kind = "correctness" for prompts and responses'
+_OWN = (
+    'a file of your own needs path and kind: "questions", "correctness" for prompts and responses,'
+    ' "direct" for graded responses, "pairwise" for pairs of them'
+)
 _TABLES = ("model", "judge")
 # Keys of [judge] that are the judge's own; the others are its model's, under ModelSettings' names.
-_JUDGES_OWN = frozenset(["kind", "samples", "temperature", "max_tokens", "seed", "measure"])
+_JUDGES_OWN = frozenset(["kind", "samples", "runs", "temperature", "max_tokens", "seed", "measure"])
+# ... and those that say when its word counts.
+_TRUST = frozenset(["requires", "trust"])
+# Which keys of a benchmark's table say something about items of a kind; kind, path and version say what they are.
+_WORDING = frozenset(["prompt", "normalization", "closing_period", "order", "reference", "grades"])
+_WORDING_OF: Mapping[BenchmarkKind, frozenset[str]] = {
+    "questions": frozenset(["prompt", "normalization", "closing_period"]),
+    "correctness": frozenset(),
+    "injection": frozenset(),
+    "direct": frozenset(["prompt", "reference"]),
+    "pairwise": frozenset(["prompt", "order", "grades"]),
+    "judge_starter": frozenset(["prompt", "reference", "order", "grades"]),
+    "truthful_judge": frozenset(),
+}
 _RENAMED = {"cache_max_age": "cache_max_age_hours", "model": "name"}
 
 
@@ -129,10 +144,13 @@ def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec | None:
             ("judge", "measure"),
             f"[judge] measure decides for kind = 'similarity' only, and {why}: leave it out, or set the kind",
         )
+    models = {key: value for key, value in keys.items() if key not in _JUDGES_OWN | _TRUST}
     return JudgeSpec(
         line=checker.lines["judge", "kind"],
         settings=MappingProxyType({key: value for key, value in keys.items() if key in _JUDGES_OWN}),
-        model=MappingProxyType(_as_settings({key: value for key, value in keys.items() if key not in _JUDGES_OWN})),
+        model=MappingProxyType(_as_settings(models)),
+        requires=MappingProxyType(keys.get("requires", {})),
+        trust=keys.get("trust"),
     )
 
 
@@ -145,34 +163,28 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
     """One benchmark's table with the rows that are right; None when its name or anything of its own is wrong."""
     before = len(checker.mistakes)
     benchmark: str | None = name
-    if name in LATER_BENCHMARKS:
-        checker.add(
-            (name,),
-            f"{name!r} is a benchmark that a later version of truthguard will measure; this one has"
-            f" {', '.join(BENCHMARKS)} and files of your own questions",
-        )
-        benchmark = None
-    elif "kind" in raw or "path" in raw:
+    if "kind" in raw or "path" in raw:
         _check_own(checker, name, raw)
     elif name not in BENCHMARKS:
         guess = _unknown_table(checker, name)
         if guess in _TABLES:
             checker.table(ModelTable if guess == "model" else JudgeTable, raw, (name,))
             return None
-        if guess in METRICS or guess in LATER_METRICS:
-            checker.table(RowKeys, raw, (name,), Around(metric=METRICS.get(guess)))
+        if guess in METRICS:
+            checker.table(RowKeys, raw, (name,), Around(metric=METRICS[guess]))
             return None
         benchmark = guess if guess in BENCHMARKS else None
     kind = _kind(benchmark, raw)
     own, tables = _split(checker, name, raw, METRICS_OF[kind or "questions"])
-    keys = checker.table(BenchmarkKeys, own, (name,), Around(benchmark))
+    keys = checker.table(BenchmarkKeys, own, (name,), Around(benchmark, kind=kind))
     _check_kind(checker, name, keys, kind)
     usable = len(checker.mistakes) == before
     rows = [row_of(checker, (name, metric), value, kind) for metric, value in tables.items()]
     _check_normalization(checker, name, keys, tables, kind)
     if keys is None or not usable:
         return None
-    settings = {"version": DEFAULT_VERSION.get(name), **keys.model_dump(exclude_unset=True)}
+    usual = {"version": DEFAULT_VERSION.get(name), "prompt": default_prompt(kind or "questions")}
+    settings = {**usual, **keys.model_dump(exclude_unset=True)}
     found: tuple[RowSpec, ...] = tuple(row for row in rows if row is not None)
     return BenchmarkTable(BenchmarkSettings(name, **settings), checker.lines[name,], found)
 
@@ -182,12 +194,12 @@ def _kind(benchmark: str | None, raw: Mapping[str, Any]) -> BenchmarkKind | None
     if benchmark in BENCHMARKS:
         return BENCHMARKS[benchmark]
     kind = raw.get("kind")
-    return "correctness" if kind == "correctness" else "questions" if kind == "questions" else None
+    return next((each for each in METRICS_OF if each in OWN_KINDS and each == kind), None)
 
 
 def _unknown_table(checker: Checker, name: str) -> str:
     """Say that no table has this name, and guess which one was meant ('' when none is near)."""
-    if name in METRICS or name in LATER_METRICS or name in NORMALIZED:
+    if name in METRICS or name in NORMALIZED:
         checker.add((name,), f"[{name}] is a metric: its table belongs to a benchmark, as in [truthfulqa.mc1]")
         return NORMALIZED.get(name, name)
     valid = [*_TABLES, *BENCHMARKS, *METRICS]
@@ -221,9 +233,9 @@ def _split(
     own: dict[str, Any] = {}
     tables: dict[str, Any] = {}
     for key, value in raw.items():
-        if key in BenchmarkKeys.model_fields or key in LATER_BENCHMARK_KEYS:
+        if key in BenchmarkKeys.model_fields:
             own[key] = value
-        elif isinstance(value, dict) or key in METRICS or key in LATER_METRICS or key in NORMALIZED:
+        elif isinstance(value, dict) or key in METRICS or key in NORMALIZED:
             tables[key] = value
         elif key in RowKeys.model_fields:
             there = header((name, metrics[0]))
@@ -254,9 +266,17 @@ def _check_normalization(
 
 
 def _check_kind(checker: Checker, name: str, keys: BenchmarkKeys | None, kind: BenchmarkKind | None) -> None:
-    """Keys of questions would be ignored elsewhere: a prompt goes out as it stands, a probe to nobody but a judge."""
-    if keys is None or kind in (None, "questions"):
+    """Keys that say nothing about items of this kind would be ignored."""
+    if keys is None or kind is None:
         return
-    for key in ("prompt", "closing_period", "normalization"):
-        if getattr(keys, key) is not None:
-            checker.add((name, key), f"{header((name,))} {key} is for questions, and this has none: leave it out")
+    for key in sorted(_WORDING & keys.model_fields_set):
+        if key not in _WORDING_OF[kind]:
+            owners = " and ".join(ITEMS_OF[each] for each, known in _WORDING_OF.items() if key in known)
+            checker.add(
+                (name, key), f"{header((name,))} {key} is for {owners}, and this has {ITEMS_OF[kind]}: leave it out"
+            )
+    if keys.grades and keys.order is not None:
+        checker.add(
+            (name, "order"),
+            f"{header((name,))} order = {keys.order!r}: grades = true has each response graded alone: leave one out",
+        )

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from truthguard.catalogue import variant
+from truthguard.catalogue import serves, variant
 from truthguard.errors import Mistake, UsageError, nearest
-from truthguard.records import Bar, BenchmarkSettings, Item, Probe, Row
+from truthguard.records import Bar, BenchmarkSettings, Item, Row
 from truthguard.thresholds.spec import BenchmarkTable, Gate, Limits, RowSpec
 from truthguard.thresholds.wording import header, quoted
 
@@ -34,13 +34,13 @@ def expand(
     gate: Gate,
     questions: Mapping[str, QuestionsT],
     selected: Mapping[str, Sequence[Item]],
-    unavailable: Callable[[str, QuestionsT], str | None],
+    unavailable: Callable[[str, QuestionsT, BenchmarkSettings], str | None],
 ) -> tuple[Row, ...]:
     """Every row of the gate in the file's order: each table's own, then its categories', then its items'.
 
     `questions` and `selected` are by benchmark: the whole set, and the items that are asked. Category rows come
     from the whole set in the order in which it names them, so that a row is there whatever is selected; item
-    rows come from the selected ones. `unavailable(metric, questions)` says why the data cannot give a metric.
+    rows come from the selected ones. `unavailable(metric, questions, settings)` says why the data cannot give a metric.
 
     Under proof any row may block, so its alpha is (1 - confidence) / the number of rows under proof that have a
     bar, selected or not; under doubt every row must prove, and alpha is 1 - confidence.
@@ -54,7 +54,7 @@ def expand(
         for spec in table.rows:
             names = _categories(_fitting(spec.metric, data.items))
             mistakes += _unknown_categories(gate.path, table, spec, names)
-            reason = unavailable(spec.metric, data)
+            reason = unavailable(spec.metric, data, table.settings)
             if reason is not None:
                 mistakes.append(Mistake(f"{header((table.settings.name, spec.metric))} {reason}", gate.path, spec.line))
             rows += _rows(table.settings, spec, names, _fitting(spec.metric, selected[table.settings.name]))
@@ -93,8 +93,8 @@ def slugs(texts: Iterable[str]) -> list[str]:
 
 
 def _fitting(metric: str, items: Sequence[Item]) -> list[Item]:
-    """The items that the metric is of: a probe of the judge's self-test serves one metric alone."""
-    return [item for item in items if not isinstance(item, Probe) or item.metric == metric]
+    """The items that the metric is of: a set may hold items of two kinds."""
+    return [item for item in items if serves(item, metric)]
 
 
 def _categories(items: Iterable[Item]) -> dict[str, str]:

@@ -7,14 +7,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from truthguard.catalogue import (
-    LATER_METRICS,
+    ITEMS_OF,
     METRICS,
     METRICS_OF,
     NORMALIZATIONS,
-    BenchmarkKind,
     Metric,
     variant,
 )
+from truthguard.records import BenchmarkKind
 from truthguard.thresholds.checking import Checker
 from truthguard.thresholds.lines import KeyPath
 from truthguard.thresholds.schema import Around, LimitKeys, RowKeys
@@ -27,11 +27,6 @@ NORMALIZED = {
     for metric in METRICS
     for normalization in NORMALIZATIONS[1:]
     if variant(metric, normalization) != metric
-}
-_ITEMS: dict[BenchmarkKind | None, str] = {
-    "questions": "questions",
-    "correctness": "prompts and responses",
-    "injection": "the judge's self-test",
 }
 _LIMITS = frozenset(each.name for each in fields(Limits))
 
@@ -66,12 +61,7 @@ def _metric(checker: Checker, at: KeyPath, kind: BenchmarkKind | None) -> Metric
     """The metric of that name. For a normalised name the metric behind it, so that its bars are checked too."""
     benchmark, name = at
     here = METRICS if kind is None else METRICS_OF[kind]
-    if name in LATER_METRICS:
-        checker.add(
-            at,
-            f"{name!r} is a metric that a later version of truthguard will compute; this one has {', '.join(here)}",
-        )
-    elif name in NORMALIZED:
+    if name in NORMALIZED:
         metric = NORMALIZED[name]
         normalization = name.removeprefix(f"{metric}_")
         checker.add(
@@ -83,8 +73,8 @@ def _metric(checker: Checker, at: KeyPath, kind: BenchmarkKind | None) -> Metric
     elif name not in METRICS:
         hint = checker.hint(name, here)
         checker.add(at, f"{header(at[:1])} unknown metric {quoted(name)}{hint}")
-    elif name not in here:
-        checker.add(at, f"{header(at[:1])} {name} is no metric of {_ITEMS[kind]}; they have {', '.join(here)}")
+    elif kind is not None and name not in here:
+        checker.add(at, f"{header(at[:1])} {name} is no metric of {ITEMS_OF[kind]}; they have {', '.join(here)}")
     return METRICS.get(name)
 
 
@@ -121,6 +111,8 @@ def _filled(keys: LimitKeys, base: Limits) -> Limits:
 
 def _check_sense(checker: Checker, at: KeyPath, keys: RowKeys, row: RowSpec) -> None:
     """What is right key by key but would be ignored, or could not be met, as a whole."""
+    if row.item_min is not None and METRICS[row.metric].scale == "statistic":
+        checker.add((*at, "item_min"), f"{header(at)} item_min: {row.metric} is a number of many items, one has none")
     sliced = row.by_category or bool(row.categories)
     if keys.each is not None and not sliced:
         checker.add((*at, "each"), f'{header(at)} each is for the rows of categories: add by = "category"')

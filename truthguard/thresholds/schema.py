@@ -9,13 +9,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from truthguard.catalogue import BENCHMARKS, LATER_KINDS, OWN_KINDS, OWN_PROMPTS, PROMPTS, VERSIONS, Metric
+from truthguard.catalogue import (
+    BENCHMARKS,
+    GRADING_KINDS,
+    GRADING_PROMPTS,
+    JUDGING_KINDS,
+    METRICS,
+    METRICS_OF,
+    OWN_KINDS,
+    OWN_PROMPTS,
+    POSITION_BIAS,
+    PROMPTS,
+    TRUTHFUL_JUDGE,
+    VERSIONS,
+    Metric,
+)
 from truthguard.errors import nearest
+from truthguard.records import BenchmarkKind
 
 # Every metric's scale lies in it: the range for a table whose name is wrong.
 WIDEST = (-1.0, 1.0)
@@ -30,10 +45,11 @@ _OLDEST_HOURS = 24.0 * 3653
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a table's values are checked against: the benchmark and the metric it belongs to, as far as known."""
+    """What a table's values are checked against: the benchmark, its kind and the metric, as far as they are known."""
 
     benchmark: str | None = None
     metric: Metric | None = None
+    kind: BenchmarkKind | None = None
 
     @property
     def range(self) -> tuple[float, float]:
@@ -115,10 +131,31 @@ class JudgeTable(ModelKeys):
     kind: Literal["rubric", "logprob", "similarity"] | None = None
     model: NotBlank | None = None
     samples: Annotated[int, Field(ge=1, le=1000)] | None = None
+    runs: Annotated[int, Field(ge=1, le=100)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     measure: Literal["bleu", "rouge1", "rouge2", "rougeL"] | None = None
+    requires: dict[str, float] | None = None
+    trust: NotBlank | None = None
+
+    @field_validator("requires", mode="before")
+    @classmethod
+    def _by_name(cls, requires: object) -> object:
+        """Written `"truthful_judge.accuracy" = 0.85`; without the quotes it is a table in TOML, which says the same."""
+        if not isinstance(requires, dict):
+            return requires
+        flat: dict[str, Any] = {}
+        for name, value in requires.items():
+            flat |= {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {name: value}
+        return flat
+
+    @field_validator("requires")
+    @classmethod
+    def _measurable(cls, requires: dict[str, float]) -> dict[str, float]:
+        for name, least in requires.items():
+            _requirement(name, least)
+        return requires
 
     @field_validator("model")
     @classmethod
@@ -135,13 +172,13 @@ class BenchmarkKeys(Table):
     prompt: str | None = None
     normalization: Literal["none", "per_token", "per_byte"] | None = None
     closing_period: bool | None = None
+    order: Literal["both", "single"] | None = None
+    reference: bool | None = None
+    grades: bool | None = None
 
     @field_validator("kind")
     @classmethod
     def _kind(cls, kind: str, info: ValidationInfo) -> str:
-        if kind in LATER_KINDS:
-            here = " and ".join(map(repr, OWN_KINDS))
-            refuse(f"is a kind that a later version of truthguard will measure; this one has {here}")
         if kind not in OWN_KINDS:
             refuse("unknown kind" + nearest(kind, OWN_KINDS))
         return _own_only(kind, info)
@@ -149,7 +186,8 @@ class BenchmarkKeys(Table):
     @field_validator("path")
     @classmethod
     def _path(cls, path: str, info: ValidationInfo) -> str:
-        return _own_only(path, info)
+        # The judge of truth is measured on the public labels, or on a team's own.
+        return path if _around(info).benchmark == TRUTHFUL_JUDGE else _own_only(path, info)
 
     @field_validator("version")
     @classmethod
@@ -165,8 +203,10 @@ class BenchmarkKeys(Table):
     @field_validator("prompt")
     @classmethod
     def _prompt(cls, prompt: str, info: ValidationInfo) -> str:
-        benchmark = _around(info).benchmark
-        valid = PROMPTS["truthfulqa"] if benchmark is None else PROMPTS.get(benchmark, OWN_PROMPTS)
+        around = _around(info)
+        benchmark = around.benchmark
+        usual = GRADING_PROMPTS if around.kind in GRADING_KINDS else OWN_PROMPTS
+        valid = PROMPTS["truthfulqa"] if benchmark is None else PROMPTS.get(benchmark, usual)
         if not valid:
             refuse(f"has no effect on {benchmark}: its answers are given, and nothing is asked of a model")
         if prompt not in valid:
@@ -233,6 +273,24 @@ def _no_code(name: str, role: Literal["model", "judge"]) -> str:
             f" (--truthguard-{role}) or in TRUTHGUARD_{role.upper()}"
         )
     return name
+
+
+def _requirement(name: str, least: float) -> None:
+    """Refuse what no trust record could hold, or what every judge would meet or none."""
+    sets = {benchmark: METRICS_OF[kind] for benchmark, kind in BENCHMARKS.items() if kind in JUDGING_KINDS}
+    benchmark, _, metric = name.rpartition(".")
+    # A team's own set has a name that only its own file knows; its metrics are those of the protocol.
+    known = sets.get(benchmark, () if benchmark in BENCHMARKS else METRICS_OF["judge_starter"])
+    if not benchmark or metric not in known:
+        valid = [f"{each}.{metric}" for each, metrics in sets.items() for metric in metrics]
+        refuse(f"unknown requirement {name[:60]!r}{nearest(name[:60], valid)}")
+    if metric == POSITION_BIAS:
+        refuse(f"{name!r} is the better the smaller it is, and a requirement is what must be reached at least")
+    spec = METRICS[metric]
+    if not spec.low <= least <= spec.high:
+        refuse(
+            f"{name!r} = {least:g} lies outside the range of {metric}: scores run from {spec.low:g} to {spec.high:g}"
+        )
 
 
 def _own_only(value: str, info: ValidationInfo) -> str:

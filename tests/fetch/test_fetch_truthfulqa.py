@@ -1,63 +1,21 @@
-"""Fetching: pinned files over a local server, kept, refused or left out whole; presets read, never run."""
+"""Fetching: pinned files over a local server, kept, refused or left out whole."""
 
 from __future__ import annotations
 
+import gzip
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from truthguard import fetch
+from tests.fetch.serving import Upstream
 from truthguard.benchmarks.truthfulqa import PUBLISHED, load
 from truthguard.errors import DataError, UsageError
-from truthguard.fetch import PRIMERS_SHA256, UPSTREAM, fetch_truthfulqa, primers_sha256, read_presets
+from truthguard.fetch import downloading, fetch_truthfulqa
+from truthguard.fetch.downloading import texts_sha256
+from truthguard.fetch.truthfulqa import PRESETS_COMMIT, PRESETS_PATH, PRIMERS_SHA256, UPSTREAM
 
-PRESETS_URL = f"/{fetch.PRESETS_COMMIT}/{fetch.PRESETS_PATH}"
-
-
-class Upstream(ThreadingHTTPServer):
-    """Serves what `files` holds by path; counts what was asked for."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.files: dict[str, bytes] = {}
-        self.asked: list[str] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Upstream)
-        self.server.asked.append(self.path)
-        body = self.server.files.get(self.path)
-        self.send_response(404 if body is None else 200)
-        self.send_header("Content-Length", str(len(body or b"")))
-        self.end_headers()
-        self.wfile.write(body or b"")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """The test's output is not a server's log."""
-
-
-@pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
-    """An empty server on the loopback, asked once: retries would only wait."""
-    monkeypatch.setattr(fetch, "RETRIES", 0)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Upstream() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+PRESETS_URL = f"/{PRESETS_COMMIT}/{PRESETS_PATH}"
 
 
 def presets_file(primers: dict[str, str]) -> bytes:
@@ -93,7 +51,7 @@ def test_all_files_are_fetched_and_load(published: Upstream, real_data: Path, tm
         assert "unpublished_file" not in load(tmp_path, version).counts
     ours, theirs = (json.loads((at / "truthfulqa/primers.json").read_bytes()) for at in (tmp_path, real_data))
     assert ours == theirs
-    assert primers_sha256(ours["primers"]) == PRIMERS_SHA256
+    assert texts_sha256(ours["primers"]) == PRIMERS_SHA256
 
 
 def test_files_that_are_there_are_kept_without_a_download(published: Upstream, tmp_path: Path) -> None:
@@ -105,6 +63,17 @@ def test_files_that_are_there_are_kept_without_a_download(published: Upstream, t
     paths[0].unlink()
     fetch_truthfulqa(tmp_path, base_url=published.url)
     assert len(published.asked) == 1
+
+
+def test_a_compressed_file_that_is_there_is_kept(published: Upstream, tmp_path: Path) -> None:
+    """Loaders read it, so it need not be fetched again."""
+    paths = fetch_truthfulqa(tmp_path, base_url=published.url)
+    published.asked.clear()
+    packed = paths[0].with_name(f"{paths[0].name}.gz")
+    packed.write_bytes(gzip.compress(paths[0].read_bytes()))
+    paths[0].unlink()
+    assert fetch_truthfulqa(tmp_path, base_url=published.url) == [packed, *paths[1:]]
+    assert published.asked == []
 
 
 def test_files_that_are_not_the_published_ones_are_never_overwritten(published: Upstream, tmp_path: Path) -> None:
@@ -145,7 +114,7 @@ def test_presets_with_other_primers_are_not_kept(published: Upstream, tmp_path: 
 
 def test_a_download_is_tried_again(published: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A passing failure does not end the fetch."""
-    monkeypatch.setattr(fetch, "RETRIES", 1)
+    monkeypatch.setattr(downloading, "RETRIES", 1)
     whole = dict(published.files)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: published.files.update(whole))
     published.files.pop(PRESETS_URL)
@@ -179,38 +148,3 @@ def test_data_is_fetched_over_https_only(tmp_path: Path, url: str) -> None:
     """Plain http is for this machine's loopback."""
     with pytest.raises(UsageError, match="https only"):
         fetch_truthfulqa(tmp_path, base_url=url)
-
-
-MAP = "preset_map = {'qa': A, 'help': A, 'null': A, 'chat': A, 'long': A, 'harm': "
-
-
-def test_primers_are_constants_by_name_or_in_place() -> None:
-    """Implicit concatenation and parentheses are constants; what no preset needs is not looked at."""
-    source = f"import os\nA = ('x'\n     'y')\nB = os.system('true')\n{MAP}'in place', 'comp': B, **B}}\n"
-    assert read_presets(source.encode(), "presets.py") == {
-        **dict.fromkeys(("qa", "help", "null", "chat", "long"), "xy"),
-        "harm": "in place",
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("A = 'x' + 'y'\n" + MAP + "A}", "presets.py:1: expected a string constant, found: 'x' + 'y'"),
-        ("\nA = f'{1}'\n" + MAP + "A}", "presets.py:2: expected a string constant"),
-        ("A = b'x'\n" + MAP + "A}", "presets.py:1: expected a string constant, found: b'x'"),
-        ("A = 'x'\n" + MAP + "open('x').read()}", "presets.py:2: expected a string constant, found: open('x')"),
-        ("A = 'x'\n" + MAP + "B}", "presets.py:2: expected a string constant, found: B"),
-        ("A = 'x'\nA = 'y'\n" + MAP + "A}", "presets.py:2: A is assigned a second time"),
-        ("A = 'x'\npreset_map = {'qa': A}", "presets.py:2: no 'help' in preset_map"),
-        ("preset_map = dict()", "presets.py:1: expected a dictionary as preset_map, found: dict()"),
-        ("A = 'x'", "presets.py: no preset_map"),
-        ("A = (", "presets.py: not a Python file"),
-        ("A = '\0'", "presets.py: not a Python file"),
-    ],
-)
-def test_anything_but_constants_is_an_error_that_names_the_line(source: str, expected: str) -> None:
-    """Nothing is run to find out what it would be."""
-    with pytest.raises(DataError) as caught:
-        read_presets(source.encode(), "presets.py")
-    assert expected in str(caught.value)

@@ -33,6 +33,13 @@ def absent(what: str, way_out: str) -> None:
     pytest.skip(message)
 
 
+@pytest.fixture(autouse=True)
+def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project's own tests may run in GitHub Actions: sessions within them must leave nothing there."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of the real benchmark files."""

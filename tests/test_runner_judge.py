@@ -114,7 +114,7 @@ def test_a_run_tells_the_judges_part_apart() -> None:
     assert (measured.counts.requests, measured.counts.prompt_tokens, measured.counts.completion_tokens) == (3, 60, 15)
     assert judge.settings["samples"] == 2
     prompts = {name: prompt_digest(name) for name in ("rubric_truthful", "correctness")}
-    assert judge.prompt_digest == digest(prompts)
+    assert (judge.prompts, judge.prompt_digest) == (prompts, digest(prompts))
     assert [item.values for item in measured.items] == [{"truthful": 1.0, "correctness": 0.5}] * 3
     assert [(each.question, each.index, each.kind) for each in measured.items[0].samples] == [
         ("truthful", 0, "yes"),

@@ -38,6 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     sets.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
     _add_data(sets, "where their files are")
     sets.set_defaults(run=_sets)
+    init = commands.add_parser("init", help="write a thresholds file to begin with, every setting explained")
+    what = "the file, or the folder to put thresholds.toml in (default: this folder)"
+    init.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help=what)
+    init.set_defaults(run=_init)
     _add_import(commands.add_parser("import", help="make a record of a run that another tool has made"))
     return parser
 
@@ -90,6 +94,13 @@ def _sets(options: argparse.Namespace) -> Iterator[str]:
         if name not in NAMES:
             raise UsageError(f"unknown set {name!r}{nearest(name, NAMES)}")
     return describe(options.names or NAMES, _data(options))
+
+
+def _init(options: argparse.Namespace) -> list[str]:
+    from truthguard.thresholds.starting import write_starting_file
+
+    path = write_starting_file(options.path)
+    return [f"{path} is written: name your model in its [model] table, then run `pytest {path}`"]
 
 
 def _import(options: argparse.Namespace) -> Iterator[str]:

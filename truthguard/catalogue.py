@@ -41,6 +41,7 @@ class Metric:
     elicitation: Elicitation
     max_unscored: float = 0.0
     columns: tuple[str, ...] = ()
+    smaller_is_better: bool = False
 
 
 def _multiple_choice() -> list[Metric]:
@@ -53,9 +54,16 @@ def _multiple_choice() -> list[Metric]:
     ]
 
 
-def _judged(name: str, scale: Literal["share", "mean"], elicitation: Elicitation, low: float = 0.0) -> Metric:
+def _judged(
+    name: str,
+    scale: Literal["share", "mean"],
+    elicitation: Elicitation,
+    low: float = 0.0,
+    *,
+    smaller_is_better: bool = False,
+) -> Metric:
     """A metric of text: a reply may be cut off, filtered or unreadable, so a few items may be unscored."""
-    return Metric(name, name, low, 1.0, scale, elicitation, max_unscored=0.05)
+    return Metric(name, name, low, 1.0, scale, elicitation, 0.05, smaller_is_better=smaller_is_better)
 
 
 def _written() -> list[Metric]:
@@ -73,6 +81,7 @@ def _written() -> list[Metric]:
 # reference's, or of people's; its grade in each run; its yes or no and the label, as 1 or 0.
 GRADE, REFERENCE, HUMAN, GRADE_RUN = "grade", "reference", "human", "grade_run"
 VERDICT, LABEL = "verdict", "label"
+POSITION_BIAS = "position_bias"
 
 
 def _statistic(name: str, *columns: str) -> Metric:
@@ -86,7 +95,8 @@ def _judging() -> list[Metric]:
         *(_statistic(f"{name}_human", GRADE, HUMAN) for name in correlations),
         _judged("accuracy", "share", "judging"),
         _statistic("consistency", GRADE_RUN),
-        *(_judged(name, "share", "judging") for name in ("without_ties", "with_ties", "position_bias")),
+        *(_judged(name, "share", "judging") for name in ("without_ties", "with_ties")),
+        _judged(POSITION_BIAS, "share", "judging", smaller_is_better=True),
         _statistic("kappa", VERDICT, LABEL),
         *(_judged(name, "share", "judging") for name in ("sensitivity", "specificity")),
     ]
@@ -97,8 +107,8 @@ METRICS: dict[str, Metric] = {
     for metric in (
         *_multiple_choice(),
         *_written(),
-        _judged("flipped", "share", "injection"),
-        _judged("tone", "share", "injection"),
+        _judged("flipped", "share", "injection", smaller_is_better=True),
+        _judged("tone", "share", "injection", smaller_is_better=True),
         *_judging(),
     )
 }
@@ -142,7 +152,6 @@ NORMALIZATIONS = ("none", "per_token", "per_byte")
 
 # Named by the contract, computed by a later version: refused by name, so that nobody takes silence for a pass.
 LATER_MODEL_KEYS = frozenset(["adapter"])
-LATER_ROW_KEYS = frozenset(["max_drop"])
 
 # The sets of the Prometheus 2 protocol.
 DIRECT_SETS = ("vicuna_bench", "mt_bench", "flask", "feedback_bench")
@@ -167,7 +176,6 @@ _DIRECT = (
     *("pearson", "spearman", "kendall", "pearson_human", "spearman_human", "kendall_human"),
     *("accuracy", "consistency"),
 )
-POSITION_BIAS = "position_bias"
 _PAIRWISE = ("without_ties", "with_ties", POSITION_BIAS)
 METRICS_OF: dict[BenchmarkKind, tuple[str, ...]] = {
     "questions": tuple(name for name, metric in METRICS.items() if metric.elicitation not in ("injection", "judging")),

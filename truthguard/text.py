@@ -9,7 +9,8 @@ def visible(text: str, width: int = 100) -> str:
     """The text on one line: what is not printable as a Python escape, cut at `width` characters with an ellipsis.
 
     Escaped are control characters (newlines and the escape character among them), bidirectional and zero-width
-    format characters, lone surrogates, line and paragraph separators, and code points without a character.
+    format characters, lone surrogates, line and paragraph separators, and code points without a character; and the
+    first sign of what a CI server would take for a command to it (`::error` at the beginning, `##[error]` anywhere).
     Spaces of any width and backslashes stay as they are. The cut never splits an escape.
 
     >>> visible("two\\nlines"), visible("red \\x1b[31m"), visible("\\u202eabc"), visible("A long text", 7)
@@ -17,8 +18,10 @@ def visible(text: str, width: int = 100) -> str:
     """
     pieces: list[str] = []
     length = 0
-    for character in text:
+    for index, character in enumerate(text):
         piece = character if _safe(character) else repr(character)[1:-1]
+        if character in ":#" and _begins_command(text, index):
+            piece = f"\\x{ord(character):02x}"
         pieces.append(piece)
         length += len(piece)
         if length > width:
@@ -37,6 +40,11 @@ def named(name: str, *how: str) -> str:
     ('some/model (float32, cpu)', 'openai:m (api)')
     """
     return f"{visible(name, 200)} ({', '.join(filter(None, how))})"
+
+
+def _begins_command(text: str, index: int) -> bool:
+    """Whether a runner of GitHub would read a command here, in either of its forms; it trims the line first."""
+    return text.startswith("##[", index) or (text.startswith("::", index) and not text[:index].strip())
 
 
 def _safe(character: str) -> bool:

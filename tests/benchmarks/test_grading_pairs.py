@@ -93,6 +93,14 @@ def test_a_pair_that_people_call_a_tie(shown: tuple[str, str], right: float) -> 
     assert scores.reasons == {"without_ties": Missing("tie", "people call it a tie")}
 
 
+@pytest.mark.parametrize("settings", [None, GRADES])
+def test_without_ties_alone_says_nothing_of_other_metrics(settings: BenchmarkSettings | None) -> None:
+    """Tied pairs are not asked then: over the decided ones alone the other two would be other numbers."""
+    talk = began(PAIR, metrics=["without_ties", *DIRECT], settings=settings)
+    _, scores = hold(talk, [result("A"), result("B")] if settings is None else [result(5), result(1)])
+    assert scores.values == {"without_ties": 1.0}
+
+
 def test_ties_cost_nothing_where_they_are_dropped() -> None:
     """Dropped before anything else: a row on without_ties alone asks nobody about them."""
     asked, scores = hold(began(TIED, metrics=["without_ties"]))

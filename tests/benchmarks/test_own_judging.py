@@ -114,6 +114,8 @@ def test_a_score_is_one_number_or_several(tmp_path: Path, score: object, expecte
         ("four", "'four'"),
         ("4,5", "'4,5'"),
         ("4/5", "'4/5'"),
+        ("0", "'0'"),
+        ("4;6.50", "'6.50'"),
         ("4;", "''"),
         ("1e0", "'1e0'"),
         ("\u0664", "'\u0664'"),
@@ -144,7 +146,7 @@ def test_all_mistakes_of_graded_responses_are_told_at_once(tmp_path: Path) -> No
     assert mistakes(tmp_path, "direct", *rows) == [
         ":6: unknown field 'refrence'; did you mean 'reference'?",
         ":1: 'score': no grade",
-        ":2: 'response' is empty: give a text, or leave the field out",
+        ":2: 'response' is empty: give a text",
         ":2: 'score': an empty list of grades: at least one is needed",
         ":3: expected a text as 'instruction', found 5",
         ":3: expected a text as 'source', found 3",

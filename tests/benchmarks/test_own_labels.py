@@ -76,7 +76,7 @@ def test_every_mistake_is_told_with_its_line(lines: Path) -> None:
         (2, "no 'question'"),
         (3, "no 'answer'"),
         (4, "no 'label'"),
-        (5, "'answer' is empty: give a text, or leave the field out"),
+        (5, "'answer' is empty: give a text"),
         (6, "unknown field 'lable'; did you mean 'label'?"),
     ]
 

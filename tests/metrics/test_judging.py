@@ -290,3 +290,22 @@ class TestInterval:
         assert drawn.p(summary.low, "greater") == pytest.approx(0.05, abs=0.01)
         p = drawn.p(0.0, "greater")
         assert p == (1 + sum(value <= 1e-9 for value in drawn.values)) / 401
+
+
+def test_both_sides_of_a_comparison_are_drawn_alike() -> None:
+    """A judge against itself has no drop on any resample; the order of the items moves nothing."""
+    items = graded_items("1 2 3 4 5 3", "1 3 3 5 4 2")
+    assert set(judging.paired_resamples(items, items[::-1], "pearson", "row").values) == {0.0}
+    other = graded_items("2 2 3 3 5 1", "1 3 3 5 4 2")
+    drawn = judging.paired_resamples(items, other, "pearson", "row")
+    assert drawn == judging.paired_resamples(items[::-1], other, "pearson", "row")
+    assert drawn.estimate == pytest.approx(
+        judging.value_of(items, "pearson") - judging.value_of(other, "pearson")  # type: ignore[operator]
+    )
+
+
+def test_a_comparison_of_other_items_is_refused() -> None:
+    """Both sides must have scored the same items: whoever calls leaves the others out."""
+    items, other = graded_items("1 2 3 4", "1 3 3 5"), graded_items("1 2 3 -", "1 3 3 5")
+    with pytest.raises(ValueError, match="the same scored items on both sides"):
+        judging.paired_resamples(items, other, "pearson", "row")

@@ -177,6 +177,23 @@ def test_a_gate_without_the_labels_goes_by_the_record(judged: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*with a row [[]truthful_judge.accuracy] in that file*"])
 
 
+def test_published_words_that_are_not_here_stop_only_judged_rows(judged: pytest.Pytester) -> None:
+    """Without the file of the words the record cannot be compared: judged rows say so, and mc1 is measured."""
+    write(judged, rows=MEASURE)
+    run(judged, *JUDGE, *SAVE).assert_outcomes(passed=1)
+    content = trust(judged)
+    entry = content["benchmarks"]["truthful_judge"]
+    asked = {"kind": "judge_starter", "prompt": "paper", "order": "both", "reference": False, "grades": False}
+    content["benchmarks"]["judge_starter"] = {**entry, "asked": asked}
+    (judged.path / "judge_trust.json").write_text(json.dumps(content), "utf-8")
+    write(judged, 'requires = { "judge_starter.accuracy" = 0.7 }\n', rows="[faq.mc1]\nmin = 0.5\n" + TRUTHFUL)
+    result = run(judged, *JUDGE, "--truthguard-data", ".")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*judge_trust.json cannot be compared with the judge as it is: *prompts.json*truthguard fetch prometheus*"]
+    )
+
+
 def test_what_is_saved(judged: pytest.Pytester) -> None:
     """All metrics of the set, whichever rows there are; whom, on what, how many."""
     write(judged, rows=MEASURE)

@@ -31,7 +31,8 @@ def test_what_was_clipped_is_shown() -> None:
 
 def test_a_judge_no_better_than_chance_is_told() -> None:
     """No number, the reason, and no assumption that nobody makes."""
-    (line,) = corrected_lines([replace(RESULT, corrected=corrected(0.7, 200, 0.5, 500, 0.5, 400, 0.95))])
+    useless = replace(RESULT, corrected=corrected(0.7, 200, 0.5, 500, 0.5, 400, 0.95))
+    (line,) = corrected_lines([useless, replace(useless, row=replace(ROW, category="A"))])
     assert "not to be corrected for the judge's errors" in line
     assert "no_better_than_chance" in line
 

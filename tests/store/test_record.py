@@ -118,6 +118,7 @@ def test_the_rows_have_the_contracts_keys(written: dict[str, Any]) -> None:
             "verdict": "pass",
             "reason": "",
             "corrected": None,
+            "drops": [],
         }
     ]
 

@@ -66,6 +66,10 @@ ACCURACY = ("benchmarks", "truthful_judge", "metrics", "accuracy")
         ({"estimate": "nan"}, ACCURACY, "nan lies outside the range"),
         ({"estimate": None}, ACCURACY, "expected a number"),
         ({"n": 0}, ACCURACY, "expected at least one scored item, got 0"),
+        ({"n_unscored": -1}, ACCURACY, "expected counts of items, got -1 unscored and 0 dropped"),
+        ({"confidence": 95}, ACCURACY, "expected a confidence between 0 and 1, got 95"),
+        ({"high": 1.5}, ACCURACY, r"the interval 0\.6436 to 1\.5 leaves the range of accuracy: 0 to 1"),
+        ({"low": "nan"}, ACCURACY, "the interval nan to"),
         ({"acuracy": {"estimate": 1.0}}, ACCURACY[:-1], "acuracy.low is missing"),
     ],
 )

@@ -136,6 +136,18 @@ def test_nothing_but_ties() -> None:
     assert verdict(ties, Bar(min=0.6), "with_ties").verdict == "pass"
 
 
+def test_a_must_pass_item_that_the_metric_leaves_out_is_not_gated() -> None:
+    """A pair that people call a tie is none of without_ties': nothing can make it right, so it must not block."""
+    items = [pair("t", True, tie=True), pair("p", True), pair("unread", None)]
+    result = verdict(items, Bar(min=1.0), "without_ties", item="t")
+    assert (result.verdict, result.reason) == (
+        "not_gated",
+        "none of the 1 items is one of without_ties: people call it a tie",
+    )
+    assert verdict(items, Bar(min=1.0), "without_ties", item="p").verdict == "pass"
+    assert verdict(items, Bar(min=1.0), "without_ties", item="unread").verdict == "error"
+
+
 def test_items_of_another_kind_have_no_part() -> None:
     """Of graded responses and pairs each row counts its own; a sample without any is an error that says so."""
     items = [*TIES, pair("p", True)]

@@ -168,3 +168,22 @@ def test_the_eight_sets_are_there() -> None:
     """The sets of the protocol are named as the contract names them."""
     assert DIRECT_SETS == ("vicuna_bench", "mt_bench", "flask", "feedback_bench")
     assert PAIRWISE_SETS == ("hhh_alignment", "mt_bench_human", "autoj", "preference_bench")
+
+
+def test_every_wrong_requirement_is_told_at_once(tmp_path: Path) -> None:
+    """The first mistake does not hide the next."""
+    requires = '{ "truthful_judge.acuracy" = 0.8, "truthful_judge.kappa" = 1.8, "autoj.position_bias" = 0.3 }'
+    ((line, message),) = mistakes_of(tmp_path, f"[judge]\nrequires = {requires}\n")
+    assert line == 2
+    for words in (
+        "did you mean 'truthful_judge.accuracy'",
+        "'truthful_judge.kappa' = 1.8 lies",
+        "'autoj.position_bias'",
+    ):
+        assert words in message
+
+
+def test_a_wrong_value_does_not_hide_a_key_of_another_kind(tmp_path: Path) -> None:
+    """A table's own mistakes are told together, whatever else is wrong with it."""
+    text = '[vicuna_bench]\nprompt = "papr"\norder = "both"\n[autoj]\nversion = "1"\ngrades = true\norder = "both"\n'
+    assert [line for line, _ in mistakes_of(tmp_path, text)] == [2, 3, 5, 7]

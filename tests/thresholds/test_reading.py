@@ -119,9 +119,7 @@ def test_defaults(tmp_path: Path) -> None:
     truthfulqa, starter = gate.benchmarks
     assert truthfulqa.settings == BenchmarkSettings("truthfulqa", version="2021-09", prompt="qa")
     assert starter.settings == BenchmarkSettings("starter", version=None)
-    assert truthfulqa.rows[0].limits == Limits(
-        0.0, min=0.3, max=None, block_on="estimate", confidence=0.95, min_items=1
-    )
+    assert truthfulqa.rows[0].limits == Limits(0.0, min=0.3, max=None, block_on=None, confidence=0.95, min_items=1)
     assert truthfulqa.rows[0].by_category is False
     assert dict(truthfulqa.rows[0].categories) == {}
 

@@ -115,18 +115,24 @@ def test_later_judge_keys_are_refused_by_that_name(tmp_path: Path, key: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "line", "words"),
     [
-        "[starter.mc1]\nmax_drop = 0.05\n",
-        "[starter.mc1]\neach.max_drop = 0.05\n",
-        "[starter.mc1.categories.Law]\nmax_drop = 0.05\n",
+        ("[starter.mc1]\nmax_drop = -0.01\n", 2, "[starter.mc1] max_drop = -0.01: must be at least 0"),
+        ("[starter.mc1]\nmax_drop = nan\n", 2, "expected a finite number"),
+        ("[starter.mc1]\nmax_drop = true\n", 2, "max_drop = true: expected a number"),
+        ("[starter.mc1]\nmax_drop = 2\n", 2, "2 looks like per cent: no score here can drop by more than 1"),
+        ("[starter.mc2]\nmax_drop = 2.5\n", 2, "no score here can drop by more than 2"),
+        ("[starter.mc1]\neach.max_drop = 3\nby = 'category'\n", 2, "[starter.mc1.each] max_drop = 3"),
+        ("[starter.mc1.categories.Law]\nmax_drop = 3\n", 2, "no score here can drop by more than 1"),
+        ("[injection.flipped]\nmax_drop = 0.1\n", 2, "flipped is the better the smaller it is: hold it with max"),
+        ("[judge_starter.position_bias]\nmax_drop = 0.1\n", 2, "position_bias is the better the smaller it is"),
+        ("[starter.mc1]\nblock_on = 'proof'\n", 2, "there is no min, no max and no max_drop"),
     ],
 )
-def test_c20_d_max_drop_is_refused_until_there_are_baselines(tmp_path: Path, text: str) -> None:
-    """C20 (d): max_drop, which needs a baseline, is refused as a later version's and never ignored."""
-    ((line, message),) = mistakes_of(tmp_path, text)
-    assert line == 2
-    assert "max_drop is a bar that a later version of truthguard will hold against a baseline" in message
+def test_a_max_drop_that_cannot_be_meant(tmp_path: Path, text: str, line: int, words: str) -> None:
+    """C21: a bar on drops has its own range, and metrics that are better the smaller have none."""
+    ((found, message),) = mistakes_of(tmp_path, text)
+    assert (found, words in message) == (line, True), message
 
 
 @pytest.mark.parametrize(

@@ -212,3 +212,24 @@ def test_slugs_are_safe_and_different(texts: list[str]) -> None:
     made = slugs(texts)
     assert len(made) == len(texts) == len(set(made))
     assert all(name and set(name) <= set("abcdefghijklmnopqrstuvwxyzA0123456789-_") for name in made)
+
+
+def test_max_drop_reaches_rows_and_slices_but_no_single_item(tmp_path: Path) -> None:
+    """`each` and categories take the row's unless they say their own; one question has no drop to hold."""
+    text = (
+        '[starter.mc1]\nmax_drop = 0.02\nby = "category"\nitem_min = 1\neach = { max_drop = 0.1, block_on = "doubt" }\n'
+    )
+    items = [question("a"), question("b", "Art")]
+    whole, law, art, *single = rows_of(gate_of(tmp_path, text), items)
+    assert (whole.max_drop, whole.drop_block_on) == (0.02, "proof")
+    assert whole.alpha == pytest.approx(0.05)
+    assert [(row.max_drop, row.drop_block_on) for row in (law, art)] == [(0.1, "doubt")] * 2
+    assert [row.max_drop for row in single] == [None, None]
+
+
+def test_rows_whose_drop_must_be_proved_share_alpha(tmp_path: Path) -> None:
+    """max_drop blocks by proof unless the file says otherwise, so such rows count among those that may block."""
+    text = "[starter.mc1]\nmin = 0.1\nmax_drop = 0.02\n[starter.mc2]\nmax_drop = 0\n[starter.mc3]\nmin = 0.1\n"
+    rows = rows_of(gate_of(tmp_path, text), [question("a")])
+    assert [row.alpha for row in rows] == pytest.approx([0.025, 0.025, 0.05])
+    assert [(row.bar.block_on, row.drop_block_on) for row in rows] == [("estimate", "proof")] * 3

@@ -55,6 +55,25 @@ def test_a_missing_file_is_told_with_the_command_that_makes_it() -> None:
     ]
 
 
+def test_the_command_can_be_pasted_whatever_the_folder_is_called() -> None:
+    """A path with a space is one word."""
+    place = Place(Path("my gate/thresholds.toml"), Path("my gate/trust.json"), {"truthful_judge.accuracy"})
+    (reason,) = unmet(REQUIRES, Missing("no_file", "there is none"), {}, place)
+    assert reason.endswith(
+        "pytest 'my gate/thresholds.toml' -k truthful_judge --truthguard-save-trust 'my gate/trust.json'"
+    )
+
+
+def test_a_judge_that_cannot_be_compared_has_earned_nothing() -> None:
+    """The file of its words is not here, say: the reason is told, and no number is looked at."""
+    now = {"truthful_judge": Missing("no_comparison", "no data: get the files")}
+    (reason,) = unmet({"truthful_judge.accuracy": 0.99}, RECORD, now, PLACE)
+    assert reason == (
+        "truthful_judge.accuracy: gate/judge_trust.json cannot be compared with the judge as it is:"
+        " no data: get the files"
+    )
+
+
 @pytest.mark.parametrize("required", ["truthful_judge.kappa", "vicuna_bench.pearson"])
 def test_an_entry_that_is_not_there_is_missing(required: str) -> None:
     """The set was not measured, or the metric could not be: neither is a pass."""
@@ -113,8 +132,11 @@ def test_other_data_and_another_way_of_asking_are_told_where_they_are_known() ->
 
 def test_what_a_file_says_cannot_act_on_the_terminal() -> None:
     """A trust file comes from elsewhere: its texts are shown escaped."""
-    (change,) = staleness(replace(ENTRY, judge=replace(JUDGE, name="x\x1b[31m")), Current(JUDGE))
-    assert "\x1b" not in change
+    for edited in ({"name": "x\x1b[31m"}, {"settings": {**JUDGE.settings, "x\x1b[31m": 1}}):
+        (change,) = staleness(replace(ENTRY, judge=replace(JUDGE, **edited)), Current(JUDGE))
+        assert "\x1b" not in change
+    (reason,) = reasons(record=Missing("unreadable", "written by x\x1b[31m"))
+    assert "\x1b" not in reason
 
 
 def test_a_new_measurement_replaces_the_old_one_of_the_same_set() -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from truthguard.backends.protocol import Context
 from truthguard.benchmarks.base import Dialogue
@@ -80,8 +80,9 @@ def dialogue(
     """Have the judge grade a response, or choose between the responses of a pair.
 
     Nothing is asked where none of `metrics` is of the item: another kind of item's, or without_ties of a pair that
-    people call a tie. Otherwise there are the values of all that are. Raises UsageError for a judge without a model,
-    and for a reference that the wording has no template for.
+    people call a tie. Otherwise there are the values of all that are; of without_ties alone no other, since the pairs
+    that people call a tie lack them. Raises UsageError for a judge without a model, and for a reference that the
+    wording has no template for.
     """
     wanted = [metric for metric in metrics if serves(item, metric)]
     if isinstance(item, GradedResponse):
@@ -92,6 +93,8 @@ def dialogue(
         return _Found(dropped=dropped).of(item, None)
     by = _by_grades if settings.grades else _by_choice
     found = yield from by(item, settings, wording, judge)
+    if set(wanted) == {"without_ties"}:
+        found = replace(found, values={"without_ties": found.values["without_ties"]})
     return found.of(item, None)
 
 

@@ -19,7 +19,7 @@ def read_scores(value: object) -> tuple[float, ...]:
     values = value if isinstance(value, list) else [value]
     if not values:
         raise ValueError("an empty list of grades: at least one is needed")
-    return tuple(_score(each) for each in values)
+    return tuple(_score(each, each) for each in values)
 
 
 def split_scores(text: str) -> tuple[float, ...]:
@@ -28,10 +28,12 @@ def split_scores(text: str) -> tuple[float, ...]:
     >>> split_scores("4"), split_scores("4; 4.5;5")
     ((4.0,), (4.0, 4.5, 5.0))
     """
-    return tuple(_score(float(piece) if _NUMBER.fullmatch(piece.strip()) else piece) for piece in text.split(";"))
+    pieces = text.split(";")
+    return tuple(_score(float(piece) if _NUMBER.fullmatch(piece.strip()) else piece, piece) for piece in pieces)
 
 
-def _score(value: object) -> float:
+def _score(value: object, written: object) -> float:
+    """The grade that a value is; a refusal shows it as `written`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not LOWEST <= value <= HIGHEST:
-        raise ValueError(f"expected a grade from {LOWEST} to {HIGHEST}, found {shown(value)}")
+        raise ValueError(f"expected a grade from {LOWEST} to {HIGHEST}, found {shown(written)}")
     return float(value)

@@ -48,7 +48,7 @@ class Row:
         elif fault := unusable(value):
             faults.add(f"{name!r} {fault}", self.line)
         elif not value.strip():
-            faults.add(f"{name!r} is empty: give a text, or leave the field out", self.line)
+            faults.add(f"{name!r} is empty: give a text" + ("" if required else ", or leave the field out"), self.line)
         else:
             return value.strip()
         return None

@@ -18,17 +18,22 @@ def furthest_apart(items: Sequence[ItemScores], metric: str, count: int = 5) -> 
     Of a correlation the largest |grade - reference|, of consistency the largest distance between two runs, first; of
     kappa, whose verdicts know no distance, in their order. Equal ones keep the order of the items.
     """
-    spec = metric_of(metric)
-    apart = []
-    for item in items:
-        if part_of(item, metric) == "scored":
-            given = [value for column in spec.columns for value in _given(item, column)]
-            distance = max(given) - min(given)
-            if distance:
-                apart.append((distance, item))
+    apart = [(distance, item) for item in items if (distance := distance_of(item, metric))]
     apart.sort(key=lambda entry: -entry[0])
-    other = HUMAN if HUMAN in spec.columns else REFERENCE
+    other = HUMAN if HUMAN in metric_of(metric).columns else REFERENCE
     return tuple((item, _apart(distance, said(item, other))) for distance, item in apart[:count])
+
+
+def distance_of(item: ItemScores, metric: str) -> float | None:
+    """How far apart the values lie of which a statistic is made, the greatest minus the least; None unless scored.
+
+    >>> distance_of(ItemScores("a", "", "", {"grade": 4.5, "reference": 2.0}), "pearson")
+    2.5
+    """
+    if part_of(item, metric) != "scored":
+        return None
+    given = [value for column in metric_of(metric).columns for value in _given(item, column)]
+    return max(given) - min(given)
 
 
 def said(item: ItemScores, other: str = REFERENCE) -> str:

@@ -14,6 +14,7 @@ from truthguard.metrics import consistency, correlation
 from truthguard.metrics.agreement import Confusion, kappa
 from truthguard.metrics.correlation import kendall, pearson, spearman
 from truthguard.metrics.disagreement import SIDES
+from truthguard.metrics.paired import paired_bootstrap
 from truthguard.metrics.participation import part_of, run_columns
 from truthguard.metrics.resampling import RESAMPLES, Bootstrap, bootstrap, row_generator
 from truthguard.records import ItemScores, Missing
@@ -55,6 +56,24 @@ def resamples(items: Sequence[ItemScores], metric: str, seed_name: str) -> Boots
     statistic = _on_resamples(scored, metric_of(metric))
     groups = [cluster_of(item) for item in scored]
     return bootstrap(statistic, len(scored), row_generator(_SEED, seed_name), RESAMPLES, groups)
+
+
+def paired_resamples(
+    baseline: Sequence[ItemScores], candidate: Sequence[ItemScores], metric: str, seed_name: str
+) -> Bootstrap:
+    """The drop of the statistic, baseline minus candidate, on 10,000 resamples of the items that both have scored.
+
+    The two hold the same items, all scored, in any order; both sides are drawn alike, by the candidate's prompts, and
+    the draws follow from `seed_name` and the items as in `resamples`. Raises ValueError as `resamples`, and for items
+    that are not the same.
+    """
+    old, new = (sorted(_scored(items, metric), key=lambda item: item.id) for items in (baseline, candidate))
+    if [item.id for item in old] != [item.id for item in new]:
+        raise ValueError(f"a comparison of {metric} needs the same scored items on both sides")
+    spec = metric_of(metric)
+    before, now = _on_resamples(old, spec), _on_resamples(new, spec)
+    groups = [cluster_of(item) for item in new]
+    return paired_bootstrap(before, now, len(new), row_generator(_SEED, seed_name), groups)
 
 
 def cluster_of(item: ItemScores) -> str:

@@ -66,12 +66,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     from truthguard.plugin.state import STATE
 
-    if config.getoption("truthguard_json") and not config.stash[STATE].file_named:
-        terminalreporter.write_line(
-            "truthguard: --truthguard-json was not written: it holds the rows of a thresholds file, and no thresholds"
-            " file was named",
-            yellow=True,
-        )
+    if config.stash[STATE].file_named:
+        return
+    for name in ("json", "markdown", "update-thresholds", "baseline", "save-baseline"):
+        if config.getoption(f"truthguard_{name.replace('-', '_')}"):
+            terminalreporter.write_line(
+                f"truthguard: --truthguard-{name} did nothing: it is about the rows of a thresholds file, and no"
+                " thresholds file was named",
+                yellow=True,
+            )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

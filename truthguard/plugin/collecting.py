@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from truthguard.plan import Plan
     from truthguard.plugin.items import ThresholdsFile
     from truthguard.records import ModelSettings, Row
+
+# The options that name a file to write.
+_FILES = ("json", "save-trust", "save-baseline", "markdown")
 
 
 def named_files(config: pytest.Config) -> list[Path]:
@@ -46,6 +50,10 @@ def prepare(config: pytest.Config, paths: Sequence[Path]) -> None:
                 problems.append(f"{path}: no row: expected at least one table [BENCHMARK.METRIC], as in [starter.mc1]")
         except UsageError as error:
             problems.append(str(error))
+    try:
+        state.baselines  # noqa: B018 - read here, before anything loads
+    except UsageError as error:
+        problems.append(str(error))
     if not problems:
         problems += _outputs(state)
     if not problems and config.pluginmanager.hasplugin("dsession") and _takes_all(config):
@@ -69,15 +77,18 @@ def _takes_all(config: pytest.Config) -> bool:
 
 def _outputs(state: State) -> Iterator[str]:
     """What would be written where it cannot be: found before the work, not after it."""
-    record, trust = state.options.get("json"), state.options.get("save-trust")
-    for name, path in (("json", record), ("save-trust", trust)):
-        if path is not None and (problem := _unwritable(path, state)):
+    named = [(name, path) for name in _FILES if (path := state.options.get(name)) is not None]
+    for name, path in named:
+        if problem := _unwritable(path, state):
             yield f"--truthguard-{name} {path}: {problem}"
-    if trust is not None:
-        if os.path.isfile(trust):
-            yield from _no_trust_file(trust)
-        if record is not None and os.path.realpath(record) == os.path.realpath(trust):
-            yield f"--truthguard-save-trust {trust}: this is the file of --truthguard-json too; name another file"
+        elif name == "save-trust" and os.path.isfile(path):
+            yield from _no_trust_file(path)
+    for (name, path), (other, second) in combinations(named, 2):
+        if os.path.realpath(path) == os.path.realpath(second):
+            yield f"--truthguard-{other} {second}: this is the file of --truthguard-{name} too; name another file"
+    for path in state.originals:
+        if not os.access(path, os.W_OK) or not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+            yield f"--truthguard-update-thresholds: {path}: no permission to write there"
     cache = None if state.dry_run else state.cache_folder()
     if cache is not None and (problem := _unusable_folder(cache)):
         yield f"--truthguard-cache {cache}: {problem}; name another folder, or keep no answers: --truthguard-cache off"

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from truthguard.records import Row, RowResult, Run
 
 
+# What JUnit XML carries of a comparison with a baseline; the second one's names begin with drop2.
+_DROP = ("baseline", "estimate", "low", "high", "n", "p_greater", "alpha", "mcnemar", "worse", "better", "detectable")
+
+
 class BarMissed(Exception):
     """A score on the wrong side of its bar; the message is the whole failure text."""
 
@@ -138,5 +142,10 @@ def junit_properties(result: RowResult, run: Run) -> list[tuple[str, str]]:
         "n_unscored": record["n_unscored"],
         "verdict": result.verdict,
         **{f"bar_{key}": value for key, value in record["bar"].items()},
+        **{
+            f"drop{number}_{key}".replace("drop1_", "drop_"): drop[key]
+            for number, drop in enumerate(record["drops"], 1)
+            for key in _DROP
+        },
     }
     return [(f"truthguard_{name}", str(value)) for name, value in names.items() if value is not None]

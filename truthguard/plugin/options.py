@@ -62,6 +62,11 @@ def folder(value: str) -> Path:
     return Path(text(value)).expanduser().absolute()
 
 
+def folders(value: str) -> tuple[Path, ...]:
+    """Paths with the separator of the PATH variable between them, since a name may hold a comma."""
+    return tuple(folder(each) for each in value.split(os.pathsep))
+
+
 def folder_or_off(value: str) -> Path | str:
     """A folder, or the word `off`."""
     return OFF if value.lower() == OFF else folder(value)
@@ -146,6 +151,34 @@ OPTIONS = (
     Option("json", folder, "FILE", "write the record of the run to FILE", None),
     Option(
         "save-trust", folder, "FILE", "write what was found out about the judge to FILE, for gates to require", None
+    ),
+    Option(
+        "baseline",
+        folder,
+        "FILE",
+        "compare with FILE, a baseline or a record: what max_drop is held against (repeatable, at most twice)",
+        None,
+        "repeated",
+        folders,
+        "s",
+    ),
+    Option(
+        "save-baseline", folder, "FILE", "write the values of the run to FILE, for later runs to compare with", None
+    ),
+    Option("markdown", folder, "FILE", "write a short page of the outcome to FILE, in Markdown", None),
+    Option(
+        "github",
+        one_of("auto", OFF),
+        "auto|off",
+        "in GitHub Actions: add that page to the step's summary and annotate failed benchmarks (auto), or not (off)",
+    ),
+    Option(
+        "update-thresholds",
+        switch,
+        "",
+        "raise each min in the thresholds file to the lower end of the interval just measured",
+        None,
+        "alone",
     ),
     Option("judge", text, "SPEC", "the judge's model, named as the model is; without one judged rows go by similarity"),
     Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import replace
@@ -14,7 +15,8 @@ from truthguard.errors import TruthguardError
 from truthguard.plugin.estimating import Estimate, estimate_lines
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
-from truthguard.records import Row, RowResult
+from truthguard.records import Row, RowResult, Run
+from truthguard.report.drops import Compared
 from truthguard.report.terminal import Line, summary_lines
 from truthguard.text import visible
 
@@ -29,6 +31,7 @@ class Results:
         self._state = state
         self._problems: list[str] = []
         self._notes: list[str] = []
+        self._updated: list[Line] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -61,8 +64,8 @@ class Results:
                 self._state.results[report.nodeid] = (RowResult(row, None, "error", reason), None)
 
     def _row(self, nodeid: str) -> Row | None:
-        path, _, name = nodeid.partition("::")
-        plan = self._state.plans.get(self._state.config.rootpath / path)
+        name = nodeid.partition("::")[2]
+        plan = self._state.plans.get(self._state.file_of(nodeid))
         return next((row for row in plan.rows if row.id == name), None) if plan else None
 
     def _named(self) -> list[RowResult]:
@@ -81,6 +84,10 @@ class Results:
         self._problems += self._ungated()
         self._problems += self._write()
         self._problems += self._save_trust()
+        stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED or session.shouldstop or session.shouldfail
+        self._problems += self._save_baseline(whole=not stopped)
+        self._problems += self._report()
+        self._problems += self._update(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
         if self._problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -111,7 +118,72 @@ class Results:
             return []
         from truthguard.plugin.saving import save
 
-        self._notes, problems = save(path, self._state.measured())
+        notes, problems = save(path, self._state.measured())
+        self._notes += notes
+        return problems
+
+    def _save_baseline(self, *, whole: bool) -> list[str]:
+        path = self._state.options.get("save-baseline")
+        if path is None:
+            return []
+        if self._state.dry_run or not whole:
+            why = "a dry run measures nothing" if self._state.dry_run else "the session was stopped before its end"
+            self._notes.append(f"--truthguard-save-baseline {path} was not written: {why}")
+            return []
+        from truthguard.plugin.baselines import save
+
+        unmeasured = [result for result, key in self._state.results.values() if key is None]
+        notes, problems = save(path, self._state.measured(), unmeasured)
+        self._notes += notes
+        return problems
+
+    def _report(self) -> list[str]:
+        """The page for people elsewhere: nothing is said of what was not measured."""
+        path, on_github = self._state.options.get("markdown"), self._on_github()
+        if self._state.dry_run:
+            self._notes += [f"--truthguard-markdown {path} was not written: a dry run measures nothing"] if path else []
+            return []
+        if path is None and not (on_github and os.environ.get("GITHUB_STEP_SUMMARY")):
+            return []
+        from truthguard.plugin.reporting import page_of, step_summary, write_page
+
+        plans, baselines = self._state.plans.values(), self._state.baselines
+        page = page_of(self._named(), self._state.runs(), plans, baselines)
+        if on_github:
+            self._notes += step_summary(page, os.environ)
+        return [] if path is None else write_page(page, path)
+
+    def _compared(self, runs: list[Run]) -> tuple[Compared, ...]:
+        if not self._state.baselines:
+            return ()
+        from truthguard.plugin.baselines import compared
+
+        return compared(self._state.baselines, runs)
+
+    def _on_github(self) -> bool:
+        from truthguard.plugin.options import OFF
+
+        return bool(self._state.options.get("github") != OFF)
+
+    def _update(self, *, interrupted: bool) -> list[str]:
+        """Raise the bars, where that was asked for."""
+        if not self._state.options.get("update-thresholds"):
+            return []
+        if self._state.dry_run or interrupted:
+            why = "a dry run measures nothing" if self._state.dry_run else "the session was interrupted"
+            self._notes.append(f"--truthguard-update-thresholds: no bar was raised: {why}")
+            return []
+        from truthguard.plugin.ratcheting import update
+
+        problems: list[str] = []
+        results = self._state.by_file()
+        for path, before in self._state.originals.items():
+            of_file = {result.row.id: result for result in results.get(path, ())}
+            if not of_file:
+                continue  # none of its rows was selected
+            lines, wrong = update(self._state.plans[path], before, of_file)
+            self._updated += lines
+            problems += wrong
         return problems
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -121,11 +193,18 @@ class Results:
         results = self._named()
         verbosity = terminalreporter.config.get_verbosity()
         terminalreporter.section("truthguard")
-        lines = summary_lines(results, self._state.runs(), verbose=verbosity, width=terminalreporter._tw.fullwidth)
+        runs, width = self._state.runs(), terminalreporter._tw.fullwidth
+        lines = summary_lines(results, runs, verbose=verbosity, width=width, compared=self._compared(runs))
         estimates = [each for found in self._state.estimates.values() for each in found]
         lines += [Line(visible(f"dry run: {text}", 400)) for text in estimate_lines(estimates)]
+        lines += self._updated
         lines += [Line(text) for text in self._notes]
         lines += [Line(f"warning: {text}", "yellow") for text in self._state.warnings()]
         lines += [Line(text, "red") for text in self._problems]
         for line in lines:
             terminalreporter.write_line(line.text, **({line.colour: True} if line.colour else {}))
+        if self._on_github() and not self._state.dry_run:
+            from truthguard.plugin.reporting import error_lines
+
+            for text in error_lines(self._state.by_file(), self._state.runs(), os.environ):
+                terminalreporter.write_line(text)

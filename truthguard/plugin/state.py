@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from truthguard.plugin.options import Options
     from truthguard.plugin.saving import Measured
     from truthguard.plugin.trusting import Trust
-    from truthguard.records import RowResult, Run
+    from truthguard.records import Baseline, Drop, Missing, Row, RowResult, Run
 
 STATE: pytest.StashKey[State] = pytest.StashKey()
 WORKER_KEY = "truthguard_folder"
@@ -45,9 +46,12 @@ class State:
         # The controller names the folder; it comes into being when the first run is kept in it.
         name = worker[WORKER_KEY] if worker else f"truthguard-{os.urandom(16).hex()}"
         self.folder = Path(tempfile.gettempdir(), name)
+        # Of the files whose bars are to be raised, the bytes as they were read.
+        self.originals: dict[Path, bytes] = {}
         self._options: Options | None = None
         self._measurement: Measurement | None = None
         self._trust: dict[Path, Trust] = {}
+        self._baselines: tuple[Baseline, ...] | None = None
 
     @property
     def options(self) -> Options:
@@ -102,6 +106,9 @@ class State:
         if path not in self.plans:
             from truthguard.plan import make_plan
 
+            if self.options.get("update-thresholds") and not self.is_worker:
+                with suppress(OSError):  # whoever reads it next tells why it cannot be read
+                    self.originals[path] = path.read_bytes()
             self.plans[path] = make_plan(
                 path,
                 merge_model=self.options.model_settings,
@@ -120,14 +127,37 @@ class State:
         from datetime import date
 
         from truthguard.catalogue import metric_of
+        from truthguard.plugin.baselines import unsaid
         from truthguard.thresholds.gate import judge
 
         asked, trust = self._asked(item), self.trust(item.plan)
         refused = trust.refused(item.row.benchmark, asked) - {metric_of(item.row.metric).name}
         key, run = self.run(item.plan, item.row.benchmark, asked - refused)
-        result = trust.with_correction(judge(item.row, run, today=date.today()), run.kind)
-        self.measurement.session.warn(trust.notes)
+        drops = self._drops(item.row, run)
+        result = trust.with_correction(judge(item.row, run, today=date.today(), drops=drops), run.kind)
+        self.measurement.session.warn([*trust.notes, *unsaid(item.row, drops)])
         return result, key, run
+
+    @property
+    def baselines(self) -> tuple[Baseline, ...]:
+        """What every row is compared with, read once. Raises truthguard.errors.UsageError."""
+        if self._baselines is None:
+            paths = self.options.get("baseline", ())
+            if paths:
+                from truthguard.plugin.baselines import read_baselines
+
+                self._baselines = read_baselines(paths)
+            else:
+                self._baselines = ()
+        return self._baselines
+
+    def _drops(self, row: Row, run: Run) -> tuple[Drop | Missing, ...]:
+        """The row beside each baseline; one item's is not compared, nor is what was not asked to the end."""
+        if not self.baselines or row.item is not None or not run.complete:
+            return ()
+        from truthguard.comparison import compare_all
+
+        return compare_all(row, run, self.baselines)
 
     def trust(self, plan: Plan) -> Trust:
         """What the judge of a plan has earned."""
@@ -193,6 +223,17 @@ class State:
         keys = dict.fromkeys(key for _, key in self.results.values() if key)
         return [run for key in keys if (run := store.read_run(key)) is not None]
 
+    def file_of(self, nodeid: str) -> Path:
+        """The thresholds file of a row."""
+        return Path(os.path.abspath(self.config.rootpath / nodeid.partition("::")[0]))
+
+    def by_file(self) -> dict[Path, list[RowResult]]:
+        """The results of each thresholds file, in the order in which they came."""
+        found: dict[Path, list[RowResult]] = {}
+        for nodeid, (result, _) in self.results.items():
+            found.setdefault(self.file_of(nodeid), []).append(result)
+        return found
+
     def measured(self) -> list[Measured]:
         """The runs behind the results, each with its plan and the results of its rows."""
         from truthguard.plugin.saving import Measured
@@ -201,8 +242,7 @@ class State:
         found: dict[tuple[Path, str], list[RowResult]] = {}
         for nodeid, (result, key) in self.results.items():
             if key is not None:
-                path = os.path.abspath(self.config.rootpath / nodeid.partition("::")[0])
-                found.setdefault((Path(path), key), []).append(result)
+                found.setdefault((self.file_of(nodeid), key), []).append(result)
         store = SessionStore(self.folder)
         return [
             Measured(self.plans[path], run, results)

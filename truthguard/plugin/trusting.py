@@ -25,7 +25,7 @@ from truthguard.catalogue import (
     metric_of,
     temperature,
 )
-from truthguard.errors import DataError
+from truthguard.errors import DataError, UsageError
 from truthguard.metrics.correction import corrected
 from truthguard.plan import Plan
 from truthguard.records import (
@@ -114,7 +114,7 @@ class Trust:
         rows = {f"{row.benchmark}.{metric_of(row.metric).name}" for row in plan.rows}
         required = {name.rpartition(".")[0] for name in plan.requires}
         known = {} if isinstance(self._record, Missing) else self._record.benchmarks
-        now = {name: self._current(name, known[name]) for name in required if name in known}
+        now = {name: self._comparable(name, known[name]) for name in required if name in known}
         reasons = unmet(plan.requires, self._record, now, Place(plan.path, plan.trust_path, rows))
         if not reasons:
             return None
@@ -172,6 +172,13 @@ class Trust:
     def _identity(self) -> Identity | None:
         model = self._plan.judge.model
         return None if model is None else identify(model, self._memo)
+
+    def _comparable(self, benchmark: str, entry: TrustEntry) -> Current | Missing:
+        """The judge as it is; a reason where a file is lacking, which must not stop rows that nobody judges."""
+        try:
+            return self._current(benchmark, entry)
+        except UsageError as error:
+            return Missing("no_comparison", str(error))
 
     def _current(self, benchmark: str, entry: TrustEntry) -> Current:
         """The judge as it would be asked about the items of a benchmark that the trust file has."""

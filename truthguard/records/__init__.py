@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truthguard.records.baseline import Baseline, BaselineItem, BaselineRun
 from truthguard.records.gate import Bar, BlockOn, CorrectedRate, Row, RowResult, Verdict
 from truthguard.records.items import (
     BenchmarkKind,
@@ -17,8 +18,10 @@ from truthguard.records.items import (
 )
 from truthguard.records.measured import (
     Counts,
+    Drop,
     Facts,
     Identity,
+    ItemChange,
     ItemScores,
     JudgeRun,
     MetricSummary,
@@ -34,16 +37,21 @@ from truthguard.records.trust import TrustedJudge, TrustedMetric, TrustedSet, Tr
 
 __all__ = [
     "Bar",
+    "Baseline",
+    "BaselineItem",
+    "BaselineRun",
     "BenchmarkKind",
     "BenchmarkSettings",
     "BlockOn",
     "Choice",
     "CorrectedRate",
     "Counts",
+    "Drop",
     "Facts",
     "GradedResponse",
     "Identity",
     "Item",
+    "ItemChange",
     "ItemScores",
     "JudgeRun",
     "JudgeSettings",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from truthguard.records.measured import MetricSummary, Missing
+from truthguard.records.measured import Drop, MetricSummary, Missing
 
 Verdict = Literal["pass", "fail", "error", "not_gated", "waived"]
 BlockOn = Literal["estimate", "proof", "doubt"]
@@ -30,7 +30,8 @@ class Row:
 
     `metric` is the variant's name (mc1_per_token), `judge` how the judge of a judged metric is printed behind it;
     `category` and `item` narrow the row to a slice.
-    `alpha` is the level of its one-sided test, already divided where several rows may block by proof.
+    `alpha` is the level of its one-sided test, already divided where several rows may block by proof. `max_drop` is
+    the most by which the metric may be lower than in a baseline, and `drop_block_on` says what blocks there.
     """
 
     id: str
@@ -47,6 +48,8 @@ class Row:
     waive_until: date | None = None
     waive_reason: str | None = None
     judge: str | None = None
+    max_drop: float | None = None
+    drop_block_on: BlockOn = "proof"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,14 @@ class CorrectedRate:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The outcome of a row: what was measured, the bar, the verdict and its reason in words."""
+    """The outcome of a row: what was measured, the bar, the verdict and its reason in words.
+
+    `drops` has one entry for each baseline that the row was compared with.
+    """
 
     row: Row
     summary: MetricSummary | None
     verdict: Verdict
     reason: str = ""
     corrected: CorrectedRate | None = None
+    drops: tuple[Drop, ...] = ()

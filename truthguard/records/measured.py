@@ -148,9 +148,9 @@ class JudgeRun:
 
     `kind` is `prometheus` where it grades and chooses: there its configured kind decides nothing.
 
-    `prompt_digest` is that of everything it was asked in besides the material, None where nothing is asked;
-    `settings` are those that decide its verdicts, `counts` what its own requests took, `scorer` what was learnt
-    while it answered.
+    `prompt_digest` is that of everything it was asked in besides the material, None where nothing is asked; `prompts`
+    has the digest of each prompt by its name (records of older versions lack them). `settings` are those that decide
+    its verdicts, `counts` what its own requests took, `scorer` what was learnt while it answered.
     """
 
     identity: Identity | None
@@ -162,6 +162,7 @@ class JudgeRun:
     seconds_load: float = 0.0
     oldest_answer: datetime | None = None
     scorer: Facts | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,54 @@ class Run:
     stopped: Missing | None = None
     kind: BenchmarkKind = "questions"
     reference_agreement: ReferenceAgreement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChange:
+    """An item's value in the baseline and in the candidate, None where the candidate could not be scored.
+
+    Of a metric that is no mean, how far apart the item's own values lie (the judge's grade and the reference's, say).
+    """
+
+    id: str
+    baseline: float
+    candidate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """How much lower a metric is than in a baseline: baseline minus candidate, paired by item.
+
+    `n` pairs, the `lost` ones among them (scored by the baseline, not by the candidate) with the metric's worst value;
+    of what is no mean they leave the pairs. `gained` items are scored by the candidate alone and left out, and so are
+    those that only one side has. `low` and `high` are the two-sided interval at `confidence`. The one-sided p values,
+    each held against `alpha`, are that the true drop is greater than the bar, less than it (0 without a bar), and that
+    the metric improved: that its drop is less than 0, or greater where smaller is better; None, with the reason in
+    `untested`, where there is no test. `worse` and `better` items got worse and better, `worst` are those that got
+    worse by most; `mcnemar` is the exact two-sided p of 0/1 pairs. `detectable` is the drop beyond the bar that the
+    test would have found with 80 % power. `baseline` is how the file is called.
+    """
+
+    baseline: str
+    n: int
+    estimate: float
+    low: float | None
+    high: float | None
+    confidence: float
+    p_greater: float | None
+    p_less: float | None
+    p_improved: float | None
+    worse: int
+    better: int
+    lost: int = 0
+    gained: int = 0
+    only_baseline: tuple[str, ...] = ()
+    only_candidate: tuple[str, ...] = ()
+    mcnemar: float | None = None
+    detectable: float | None = None
+    untested: str | None = None
+    alpha: float = 0.05
+    worst: tuple[ItemChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truthguard.catalogue import printed_name
-from truthguard.records import Bar, RowResult, Run, Verdict
+from truthguard.records import Bar, Row, RowResult, Run, Verdict
+from truthguard.report.drops import Compared, drop_lines
 from truthguard.report.runs import run_lines
 from truthguard.report.trust import corrected_lines
 from truthguard.report.words import counted
@@ -70,14 +71,23 @@ def margin(result: RowResult) -> float | None:
 
 
 def summary_lines(
-    results: Sequence[RowResult], runs: Sequence[Run], *, verbose: int = 0, width: int = 120
+    results: Sequence[RowResult],
+    runs: Sequence[Run],
+    *,
+    verbose: int = 0,
+    width: int = 120,
+    compared: Sequence[Compared] = (),
 ) -> list[Line]:
-    """The whole summary. `verbose` below 0 leaves what did not pass and the count; above 0 folds nothing."""
+    """The whole summary. `verbose` below 0 leaves what did not pass and the count; above 0 folds nothing.
+
+    `compared` says what differs between the runs and the baselines of their rows.
+    """
     shown, folded = _fold(results, verbose)
     lines = _table(shown, width)
     lines += [Line(text) for text in folded]
     lines += [Line("  " + text) for result in results for text in _reason(result)]
     lines += [Line(text) for text in corrected_lines(results, verbose=verbose)]
+    lines += [Line(text) for text in drop_lines(results, compared, verbose=verbose)]
     if verbose >= 0:
         lines += [Line(text) for run in runs for text in run_lines(run)]
     lines.append(_count(results))
@@ -145,7 +155,7 @@ def _cells(result: RowResult) -> dict[str, str]:
         "score": f"{summary.estimate:.4f}" if scored and summary else "-",
         "interval": interval,
         "n": n,
-        "bar": bar_text(result.row.bar),
+        "bar": _bars(result.row),
         "margin": _signed(margin(result)),
         "verdict": result.verdict.replace("_", " "),
         "chance": "-" if summary is None or summary.chance is None else f"{summary.chance:.4f}",
@@ -162,6 +172,14 @@ def bar_text(bar: Bar) -> str:
     if not parts:
         return "-"
     return ", ".join(parts) + ("" if bar.block_on == "estimate" else f" ({bar.block_on})")
+
+
+def _bars(row: Row) -> str:
+    """The bars of score and drop as the file has them; a drop blocks by proof unless the file says otherwise."""
+    if row.max_drop is None:
+        return bar_text(row.bar)
+    other = "" if row.drop_block_on == "proof" else f" ({row.drop_block_on})"
+    return ", ".join([bar_text(row.bar)] * bool(row.bar) + [f"max_drop {row.max_drop}{other}"])
 
 
 def _signed(value: float | None) -> str:

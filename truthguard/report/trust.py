@@ -19,7 +19,7 @@ def corrected_lines(results: Sequence[RowResult], *, verbose: int = 0) -> list[s
     shown = [(result, rate) for result, rate in corrected if verbose > 0 or _whole(result)]
     if not corrected:
         return []
-    hidden = len(corrected) - len(shown)
+    hidden = sum(rate.undefined is None for _, rate in corrected) - sum(rate.undefined is None for _, rate in shown)
     more = [f"{hidden} slices are corrected, too (-v lists them)"] if hidden else []
     assumption = [ASSUMPTION] if any(rate.undefined is None for _, rate in corrected) else []
     return [*_lines(shown), *more, *assumption]

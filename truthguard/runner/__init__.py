@@ -176,6 +176,7 @@ def _judge_run(
         seconds_load=part.seconds_load,
         oldest_answer=part.tally.oldest_answer,
         scorer=part.facts,
+        prompts=prompts,
     )
 
 

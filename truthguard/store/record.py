@@ -19,6 +19,7 @@ from truthguard.records import (
     BenchmarkKind,
     CorrectedRate,
     Counts,
+    Drop,
     Facts,
     Identity,
     ItemScores,
@@ -35,14 +36,15 @@ from truthguard.store import strict
 from truthguard.store.encoding import encode
 
 SCHEMA = 3
-_FILE = strict.Kind("record", "--truthguard-json", SCHEMA, '"schema", "rows" and "runs"')
+FILE = strict.Kind("record", "--truthguard-json", SCHEMA, '"schema", "rows" and "runs"')
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRow:
     """A row's outcome. `slice` is None, the category's full name or the item's id; `n` the scored items.
 
-    `corrected` is a share of truthful answers corrected for the judge's own errors, where these are known.
+    `corrected` is a share of truthful answers corrected for the judge's own errors, where these are known. `bar` has
+    what the file sets of min, max and max_drop, and what blocks at either; `drops` is one for each baseline.
     """
 
     id: str
@@ -60,6 +62,7 @@ class RecordedRow:
     verdict: Verdict
     reason: str
     corrected: CorrectedRate | None = None
+    drops: tuple[Drop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ def write_record(path: Path, rows: Sequence[RowResult], runs: Sequence[Run]) -> 
     UTF-8 without a byte order mark; -inf is the string "-inf"; lone surrogates become U+FFFD. Raises StoreError
     when the folder does not exist or the file cannot be written.
     """
-    strict.write(path, make_record(rows, runs, datetime.now(UTC)), _FILE)
+    strict.write(path, make_record(rows, runs, datetime.now(UTC)), FILE)
 
 
 def read_record(path: Path) -> Record:
@@ -157,7 +160,7 @@ def read_record(path: Path) -> Record:
     Raises DataError naming the file and what was expected: no such file, not UTF-8, not JSON, cut off, a NaN
     literal, a `schema` of another version, keys missing or unknown, values of the wrong type.
     """
-    return strict.read(path, Record, _FILE)
+    return strict.read(path, Record, FILE)
 
 
 def _row(result: RowResult) -> RecordedRow:
@@ -167,6 +170,8 @@ def _row(result: RowResult) -> RecordedRow:
     }
     if bar:
         bar["block_on"] = row.bar.block_on
+    if row.max_drop is not None:
+        bar |= {"max_drop": row.max_drop, "drop_block_on": row.drop_block_on}
     return RecordedRow(
         id=row.id,
         benchmark=row.benchmark,
@@ -183,6 +188,7 @@ def _row(result: RowResult) -> RecordedRow:
         verdict=result.verdict,
         reason=result.reason,
         corrected=result.corrected,
+        drops=result.drops,
     )
 
 

@@ -34,7 +34,11 @@ def write(path: Path, value: object, kind: Kind) -> None:
     UTF-8 without a byte order mark; -inf is the string "-inf"; lone surrogates become U+FFFD. Raises StoreError
     when the folder does not exist or the file cannot be written.
     """
-    text = json.dumps(encode(value), ensure_ascii=False, allow_nan=False, indent=1)
+    write_text(path, json.dumps(encode(value), ensure_ascii=False, allow_nan=False, indent=1), kind)
+
+
+def write_text(path: Path, text: str, kind: Kind) -> None:
+    """Write JSON that is laid out already, as `write` does."""
     target = path.resolve()
     if not target.parent.is_dir():
         raise StoreError(
@@ -60,9 +64,19 @@ def read(path: Path, form: type[T], kind: Kind) -> T:
     Raises DataError naming the file and what was expected: no such file, not UTF-8, not JSON, cut off, a NaN
     literal, a `schema` of another version, keys missing or unknown, values of the wrong type.
     """
+    return of_form(path, document(path, kind), form, kind)
+
+
+def document(path: Path, kind: Kind) -> dict[str, Any]:
+    """The object that a file with a schema holds; raises DataError as `read`, as far as that shows here."""
     data = _parse(path, _text(path, kind), kind)
     if not isinstance(data, dict) or "schema" not in data:
         _refuse(path, f"expected a {kind.name} of truthguard: an object with {kind.keys}")
+    return data
+
+
+def of_form(path: Path, data: dict[str, Any], form: type[T], kind: Kind) -> T:
+    """The value of class `form` that a file of this kind holds; raises DataError as `read`."""
     schema = data["schema"]
     if type(schema) is not int or schema < 1:
         _refuse(path, f'expected a whole number for "schema", got {schema!r}')

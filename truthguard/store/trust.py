@@ -49,4 +49,13 @@ def _impossible(name: str, metric: TrustedMetric) -> str | None:
         return f"unknown metric{nearest(name, METRICS)}"
     if not spec.low <= metric.estimate <= spec.high:
         return f"{metric.estimate:g} lies outside the range of {name}: scores run from {spec.low:g} to {spec.high:g}"
-    return None if metric.n >= 1 else f"expected at least one scored item, got {metric.n}"
+    if metric.n < 1:
+        return f"expected at least one scored item, got {metric.n}"
+    if min(metric.n_unscored, metric.n_dropped) < 0:
+        return f"expected counts of items, got {metric.n_unscored} unscored and {metric.n_dropped} dropped"
+    if not 0.0 < metric.confidence < 1.0:
+        return f"expected a confidence between 0 and 1, got {metric.confidence:g}"
+    ends = (metric.low, metric.high)
+    if any(end is not None and not spec.low <= end <= spec.high for end in ends):
+        return f"the interval {ends[0]} to {ends[1]} leaves the range of {name}: {spec.low:g} to {spec.high:g}"
+    return None

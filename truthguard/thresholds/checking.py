@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from truthguard.catalogue import LATER_MODEL_KEYS, LATER_ROW_KEYS
+from truthguard.catalogue import LATER_MODEL_KEYS
 from truthguard.errors import Mistake, nearest
 from truthguard.thresholds.lines import KeyPath, Lines
 from truthguard.thresholds.schema import (
@@ -32,8 +32,8 @@ _LATER: dict[type[Table], frozenset[str]] = {
     ModelTable: LATER_MODEL_KEYS,
     JudgeTable: LATER_MODEL_KEYS,
     BenchmarkKeys: frozenset(),
-    LimitKeys: LATER_ROW_KEYS,
-    RowKeys: LATER_ROW_KEYS,
+    LimitKeys: frozenset(),
+    RowKeys: frozenset(),
 }
 _NAMES: dict[type[Table], str] = {
     ModelTable: "[model]",
@@ -46,10 +46,6 @@ _NAMES: dict[type[Table], str] = {
 
 def _later(what: str, key: str) -> str:
     """Why a key that the contract names cannot be used yet."""
-    if key == "max_drop":
-        return (
-            "max_drop is a bar that a later version of truthguard will hold against a baseline; this one has min, max"
-        )
     return f"{key} is a key of {what} that a later version of truthguard will read; this one does not know it"
 
 

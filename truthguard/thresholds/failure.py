@@ -8,7 +8,9 @@ from truthguard.catalogue import asks_judge, judged_by, metric_of, printed_name
 from truthguard.metrics.participation import MIXED, part_of, participants, reason_of
 from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
 from truthguard.text import named, visible
+from truthguard.thresholds.bars import held
 from truthguard.thresholds.comparing import digits_that_differ
+from truthguard.thresholds.drops import drop_lines, worst_lines
 
 MORE = "More: -v lists every row that passed; --truthguard-json FILE keeps every question with all its numbers."
 
@@ -66,9 +68,18 @@ def failure_text(result: RowResult, run: Run) -> str:
     ]
     if summary is not None:
         lines += [f"  {name:<10}{text}" for name, text in _measured(row, summary, items)]
-        lines += _nearest(row, summary, items)
+        if row.max_drop is None or _missed(row, summary, items):
+            lines += _nearest(row, summary, items)
+    for drop in result.drops:
+        lines += ["", *(f"  {name:<10}{text}" for name, text in drop_lines(row, drop))]
+        lines += worst_lines(row, drop, items)
     lines += ["", *_asked(row, run), f"  {MORE}"]
     return "\n".join(lines)
+
+
+def _missed(row: Row, summary: MetricSummary, items: Sequence[ItemScores]) -> bool:
+    """Whether it is the score that misses its bar: where a drop alone does, the questions near it tell nothing."""
+    return bool(row.bar) and summary.estimate is not None and not held(row, summary.estimate, items)[0]
 
 
 def _asked(row: Row, run: Run) -> Iterator[str]:

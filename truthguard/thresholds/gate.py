@@ -8,24 +8,29 @@ from datetime import date
 
 from truthguard.catalogue import metric_of
 from truthguard.metrics.participation import MIXED, reason_of
-from truthguard.records import ItemScores, MetricSummary, Row, RowResult, Run
+from truthguard.records import Drop, ItemScores, MetricSummary, Missing, Row, RowResult, Run
 from truthguard.text import visible
 from truthguard.thresholds.bars import held
 from truthguard.thresholds.comparing import at_most, digits_that_differ
+from truthguard.thresholds.drops import held_drops, problem
 from truthguard.thresholds.failure import failure_text, items_of, named_items, slice_text, unscored_text
 
 __all__ = ["failure_text", "judge"]
 
 
-def judge(row: Row, run: Run, *, today: date) -> RowResult:
-    """The verdict on a row.
+def judge(row: Row, run: Run, *, today: date, drops: Sequence[Drop | Missing] = ()) -> RowResult:
+    """The verdict on a row. `drops` has its comparison with each baseline, or why there is none.
 
     In this order: error when none of its questions are in the sample, when the run was stopped, when more than half of
     the run's questions got the same number for every choice, or an empty answer, when nothing could be scored, when
-    more than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions; error
-    when they are all none of the metric's, or what is no mean is undefined over them; not_gated without a bar; then
-    pass or fail as `row.bar.block_on` says. A failure is waived up to and including `waive_until`, an error never.
-    `today` is the date where the gate is held. Raises ValueError when the run was not asked for the metric.
+    more than `max_unscored` of its questions could not; not_gated when it has fewer than `min_items` questions, or is
+    one item's that the metric leaves out; error when they are all none of the metric's, or what is no mean is undefined
+    over them; error when `max_drop` has no baseline, or one that it cannot be compared with; not_gated without a bar
+    and without max_drop; then pass or fail as `row.bar.block_on` says of the score, and `row.drop_block_on` of the
+    drops, every one of which must hold. Each baseline is a test of its own that may block: under proof a drop is tested
+    at the row's alpha divided by the number of baselines (comparison.compare_all), which stands in it. A failure is
+    waived up to and including `waive_until`, an error never. `today` is the date where the gate is held. Raises
+    ValueError when the run was not asked for the metric.
     """
     items = items_of(row, run)
     if not items:
@@ -40,15 +45,27 @@ def judge(row: Row, run: Run, *, today: date) -> RowResult:
     if selected < row.min_items and (selected or row.min_items > 1):
         few = f"{selected} {named_items(row.metric, selected)}, min_items = {row.min_items}"
         return RowResult(row, summary, "not_gated", f"too small a slice: {few}")
+    if row.item is not None and summary.n_dropped:
+        return RowResult(row, summary, "not_gated", _none_of_the_metric(summary, items))
     if summary.estimate is None:
         return RowResult(row, summary, "error", _undefined(summary, items))
-    if not row.bar:
-        return RowResult(row, summary, "not_gated", "no bar: measured only")
-    passed, reason = held(row, summary.estimate, items)
+    compared = tuple(drop for drop in drops if isinstance(drop, Drop))
+    if reason := problem(row, drops):
+        return RowResult(row, summary, "error", reason, drops=compared)
+    if not row.bar and row.max_drop is None:
+        return RowResult(row, summary, "not_gated", "no bar: measured only", drops=compared)
+    passed, reason = _held(row, summary.estimate, items, compared)
     if passed and summary.n_unscored:
         few = _of_selected(summary)
         reason = f"{reason}; {few}" if reason else few
-    return _waived(RowResult(row, summary, "pass" if passed else "fail", reason), today)
+    return _waived(RowResult(row, summary, "pass" if passed else "fail", reason, drops=compared), today)
+
+
+def _held(row: Row, estimate: float, items: Sequence[ItemScores], drops: Sequence[Drop]) -> tuple[bool, str]:
+    """Whether the score meets its bar and the drops theirs, with the words of both."""
+    sides = [held(row, estimate, items)] if row.bar else []
+    sides += [held_drops(row, drops)] if row.max_drop is not None else []
+    return all(passed for passed, _ in sides), "; ".join(words for _, words in sides if words)
 
 
 def _absent(row: Row, run: Run) -> str:
@@ -118,11 +135,16 @@ def _of_selected(summary: MetricSummary, compared: str = "") -> str:
 def _undefined(summary: MetricSummary, items: Sequence[ItemScores]) -> str:
     """The error of a row whose items, all read, have no score: it is neither 0 nor a pass."""
     if summary.undefined is None:
-        why = visible(reason_of(items[0], summary.metric).detail, 200)
-        return f"none of the {summary.n_dropped} {named_items(summary.metric)} is one of {summary.metric}: {why}"
+        return _none_of_the_metric(summary, items)
     scored = f"{summary.n} scored {named_items(summary.metric, summary.n)}"
     undefined = f"{summary.metric} is undefined over {scored}: {visible(summary.undefined.detail, 200)}"
     return f"{undefined}; {_of_selected(summary)}" if summary.n_unscored else undefined
+
+
+def _none_of_the_metric(summary: MetricSummary, items: Sequence[ItemScores]) -> str:
+    """Why the metric's definition leaves out all of these items."""
+    why = visible(reason_of(items[0], summary.metric).detail, 200)
+    return f"none of the {summary.n_dropped} {named_items(summary.metric)} is one of {summary.metric}: {why}"
 
 
 def _waived(result: RowResult, today: date) -> RowResult:

@@ -177,7 +177,7 @@ def _benchmark(checker: Checker, name: str, raw: Mapping[str, Any]) -> Benchmark
     kind = _kind(benchmark, raw)
     own, tables = _split(checker, name, raw, METRICS_OF[kind or "questions"])
     keys = checker.table(BenchmarkKeys, own, (name,), Around(benchmark, kind=kind))
-    _check_kind(checker, name, keys, kind)
+    _check_kind(checker, name, own, kind)
     usable = len(checker.mistakes) == before
     rows = [row_of(checker, (name, metric), value, kind) for metric, value in tables.items()]
     _check_normalization(checker, name, keys, tables, kind)
@@ -265,18 +265,20 @@ def _check_normalization(
         )
 
 
-def _check_kind(checker: Checker, name: str, keys: BenchmarkKeys | None, kind: BenchmarkKind | None) -> None:
-    """Keys that say nothing about items of this kind would be ignored."""
-    if keys is None or kind is None:
+def _check_kind(checker: Checker, name: str, own: Mapping[str, Any], kind: BenchmarkKind | None) -> None:
+    """Keys that say nothing about items of this kind would be ignored: told whatever else is wrong with the table."""
+    if kind is None:
         return
-    for key in sorted(_WORDING & keys.model_fields_set):
-        if key not in _WORDING_OF[kind]:
+    told = {mistake.line for mistake in checker.mistakes}
+    for key in sorted(_WORDING & own.keys()):
+        if key not in _WORDING_OF[kind] and checker.lines[name, key] not in told:
             owners = " and ".join(ITEMS_OF[each] for each, known in _WORDING_OF.items() if key in known)
             checker.add(
                 (name, key), f"{header((name,))} {key} is for {owners}, and this has {ITEMS_OF[kind]}: leave it out"
             )
-    if keys.grades and keys.order is not None:
+    if own.get("grades") is True and "order" in own:
         checker.add(
             (name, "order"),
-            f"{header((name,))} order = {keys.order!r}: grades = true has each response graded alone: leave one out",
+            f"{header((name,))} order = {shown(own['order'])}: grades = true has each response graded alone:"
+            " leave one out",
         )

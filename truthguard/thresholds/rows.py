@@ -138,6 +138,7 @@ def _rows(
             # One question is no sample: nothing can be proved of it, and it is never too small a slice.
             bar=Bar(min=spec.item_min),
             min_items=1,
+            max_drop=None,
         )
 
 
@@ -154,8 +155,11 @@ def _row(name: str, benchmark: str, metric: str, line: int, limits: Limits) -> R
         min_items=limits.min_items,
         waive_until=limits.waive_until,
         waive_reason=limits.waive_reason,
+        max_drop=limits.max_drop,
+        drop_block_on=limits.drop_block_on,
     )
 
 
 def _under_proof(row: Row) -> bool:
-    return bool(row.bar) and row.bar.block_on == "proof"
+    by_score = bool(row.bar) and row.bar.block_on == "proof"
+    return by_score or (row.max_drop is not None and row.drop_block_on == "proof")

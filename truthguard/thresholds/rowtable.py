@@ -131,10 +131,10 @@ def _check_sense(checker: Checker, at: KeyPath, keys: RowKeys, row: RowSpec) -> 
 
 def _check_effect(checker: Checker, at: KeyPath, keys: LimitKeys, limits: list[Limits], items: bool) -> None:
     """`block_on` and a waiver say how a bar is held: without any bar they would be ignored."""
-    barred = any(each.bar for each in limits)
+    barred = any(each.bar or each.max_drop is not None for each in limits)
     for key in ("block_on", "waive_until"):
         if key in keys.model_fields_set and not barred and not (items and key == "waive_until"):
-            checker.add((*at, key), f"{header(at)} {key} has no bar to act on: there is no min and no max")
+            checker.add((*at, key), f"{header(at)} {key} has no bar to act on: there is no min, no max and no max_drop")
 
 
 def _check_order(checker: Checker, at: KeyPath, limits: Limits) -> None:

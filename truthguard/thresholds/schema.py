@@ -23,7 +23,6 @@ from truthguard.catalogue import (
     METRICS_OF,
     OWN_KINDS,
     OWN_PROMPTS,
-    POSITION_BIAS,
     PROMPTS,
     TRUTHFUL_JUDGE,
     VERSIONS,
@@ -153,8 +152,8 @@ class JudgeTable(ModelKeys):
     @field_validator("requires")
     @classmethod
     def _measurable(cls, requires: dict[str, float]) -> dict[str, float]:
-        for name, least in requires.items():
-            _requirement(name, least)
+        if wrong := [problem for name, least in requires.items() if (problem := _requirement(name, least))]:
+            refuse("; ".join(wrong))
         return requires
 
     @field_validator("model")
@@ -219,6 +218,7 @@ class LimitKeys(Table):
 
     min: float | None = None
     max: float | None = None
+    max_drop: Annotated[float, Field(ge=0)] | None = None
     block_on: Literal["estimate", "proof", "doubt"] | None = None
     confidence: float | None = None
     max_unscored: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -238,6 +238,19 @@ class LimitKeys(Table):
         if low is not None and bar < low:
             refuse(f"lies below min = {low}: no score can meet both")
         return bar
+
+    @field_validator("max_drop")
+    @classmethod
+    def _possible_drop(cls, drop: float, info: ValidationInfo) -> float:
+        """No score can drop by more than the metric's range, and of what is better the smaller a drop is good."""
+        around = _around(info)
+        low, high = around.range
+        if around.metric is not None and around.metric.smaller_is_better:
+            refuse(f"{around.metric.name} is the better the smaller it is: hold it with max")
+        if drop > high - low:
+            hint = f"{drop:g} looks like per cent: " if 1 < drop <= 100 else ""
+            refuse(f"{hint}no score here can drop by more than {high - low:g}")
+        return drop
 
     @field_validator("confidence")
     @classmethod
@@ -275,22 +288,21 @@ def _no_code(name: str, role: Literal["model", "judge"]) -> str:
     return name
 
 
-def _requirement(name: str, least: float) -> None:
-    """Refuse what no trust record could hold, or what every judge would meet or none."""
+def _requirement(name: str, least: float) -> str | None:
+    """Why no trust record could hold this, or why every judge would meet it or none."""
     sets = {benchmark: METRICS_OF[kind] for benchmark, kind in BENCHMARKS.items() if kind in JUDGING_KINDS}
     benchmark, _, metric = name.rpartition(".")
     # A team's own set has a name that only its own file knows; its metrics are those of the protocol.
     known = sets.get(benchmark, () if benchmark in BENCHMARKS else METRICS_OF["judge_starter"])
     if not benchmark or metric not in known:
         valid = [f"{each}.{metric}" for each, metrics in sets.items() for metric in metrics]
-        refuse(f"unknown requirement {name[:60]!r}{nearest(name[:60], valid)}")
-    if metric == POSITION_BIAS:
-        refuse(f"{name!r} is the better the smaller it is, and a requirement is what must be reached at least")
+        return f"unknown requirement {name[:60]!r}{nearest(name[:60], valid)}"
     spec = METRICS[metric]
+    if spec.smaller_is_better:
+        return f"{name!r} is the better the smaller it is, and a requirement is what must be reached at least"
     if not spec.low <= least <= spec.high:
-        refuse(
-            f"{name!r} = {least:g} lies outside the range of {metric}: scores run from {spec.low:g} to {spec.high:g}"
-        )
+        return f"{name!r} = {least:g} lies outside the range of {metric}: scores run from {spec.low:g} to {spec.high:g}"
+    return None
 
 
 def _own_only(value: str, info: ValidationInfo) -> str:

@@ -13,12 +13,16 @@ from truthguard.records import Bar, BenchmarkSettings, BlockOn
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a score is held against, and how. `max_unscored` is the metric's own unless the file says otherwise."""
+    """What a score is held against, and how. `max_unscored` is the metric's own unless the file says otherwise.
+
+    `block_on` None = the default of each bar.
+    """
 
     max_unscored: float
     min: float | None = None
     max: float | None = None
-    block_on: BlockOn = "estimate"
+    max_drop: float | None = None
+    block_on: BlockOn | None = None
     confidence: float = 0.95
     min_items: int = 1
     waive_until: date | None = None
@@ -26,7 +30,13 @@ class Limits:
 
     @property
     def bar(self) -> Bar:
-        return Bar(self.min, self.max, self.block_on)
+        """What the score itself is held against; the number decides unless the file says otherwise."""
+        return Bar(self.min, self.max, self.block_on or "estimate")
+
+    @property
+    def drop_block_on(self) -> BlockOn:
+        """What blocks a drop: chance alone moves some items of every rerun, so a test must show it."""
+        return self.block_on or "proof"
 
 
 @dataclass(frozen=True, slots=True)

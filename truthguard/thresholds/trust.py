@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from truthguard.changes import changed, changes, weight_changes
 from truthguard.records import Missing, TrustedJudge, TrustedMetric, TrustedSet, TrustEntry, TrustRecord
 from truthguard.text import visible
 from truthguard.thresholds.comparing import at_least, digits_that_differ
 
-# SHA-256: its first digits tell two of them apart.
-_DIGEST = re.compile("[0-9a-f]{64}")
+_JUDGE = "the judge"
 # The metrics of truthful_judge by which a share of truthful answers is corrected.
 RATES = ("sensitivity", "specificity")
 
@@ -44,22 +44,22 @@ class Place:
         """How to come by a record of "SET.METRIC"."""
         benchmark, _, metric = required.rpartition(".")
         row = "" if required in self.measured else f", with a row [{benchmark}.{metric}] in that file"
+        thresholds, trust = (shlex.quote(str(path)) for path in (self.thresholds, self.trust))
         return (
-            "measure it with the same judge:"
-            f" pytest {self.thresholds} -k {benchmark} --truthguard-save-trust {self.trust}{row}"
+            f"measure it with the same judge: pytest {thresholds} -k {benchmark} --truthguard-save-trust {trust}{row}"
         )
 
 
 def unmet(
     requires: Mapping[str, float],
     record: TrustRecord | Missing,
-    now: Mapping[str, Current],
+    now: Mapping[str, Current | Missing],
     place: Place,
 ) -> list[str]:
     """Why the judge has not earned trust, a reason for each requirement that is not met; empty when it has.
 
     `requires` has "SET.METRIC" and the least estimate, `record` is the trust file or why there is none, `now` the
-    judge as it is for each benchmark in `requires` that the record has.
+    judge as it is for each benchmark in `requires` that the record has, or why that cannot be told here.
     """
     return [
         f"{required}: {reason}"
@@ -71,12 +71,12 @@ def unmet(
 def staleness(entry: TrustEntry, now: Current) -> list[str]:
     """What has changed since a benchmark was measured, each with both values; empty when its numbers still hold."""
     return [
-        *_weights_changes(entry.judge, now.judge),
-        *_changed("the judge's kind", entry.judge.kind, now.judge.kind),
-        *_changes("the judge's ", entry.judge.settings, now.judge.settings),
-        *_changed("the judge's prompt", entry.judge.prompt_digest, now.judge.prompt_digest),
-        *([] if now.asked is None else _changes("", _settings(entry.asked), _settings(now.asked))),
-        *([] if now.data_sha256 is None else _changed("the data", entry.data_sha256, now.data_sha256)),
+        *weight_changes(_JUDGE, entry.judge, now.judge),
+        *changed("the judge's kind", entry.judge.kind, now.judge.kind),
+        *changes("the judge's ", entry.judge.settings, now.judge.settings),
+        *changed("the judge's prompt", entry.judge.prompt_digest, now.judge.prompt_digest),
+        *([] if now.asked is None else changes("", _settings(entry.asked), _settings(now.asked))),
+        *([] if now.data_sha256 is None else changed("the data", entry.data_sha256, now.data_sha256)),
     ]
 
 
@@ -92,21 +92,24 @@ def merged(old: TrustRecord, new: TrustRecord) -> tuple[TrustRecord, tuple[str, 
     kept = {
         name: entry
         for name, entry in others.items()
-        if entry.judge.name is None or not all(any(_weights_changes(entry.judge, judge)) for judge in judges)
+        if entry.judge.name is None or not all(any(weight_changes(_JUDGE, entry.judge, judge)) for judge in judges)
     }
     return replace(new, benchmarks={**kept, **new.benchmarks}), tuple(name for name in others if name not in kept)
 
 
 def _unmet(
-    required: str, least: float, record: TrustRecord | Missing, now: Mapping[str, Current], place: Place
+    required: str, least: float, record: TrustRecord | Missing, now: Mapping[str, Current | Missing], place: Place
 ) -> str | None:
     benchmark, _, metric = required.rpartition(".")
     if isinstance(record, Missing):
-        return f"no trust record: {record.detail}; {place.remedy(required)}"
+        return f"no trust record: {visible(record.detail, 1000)}; {place.remedy(required)}"
     entry = record.benchmarks.get(benchmark)
     if entry is None or metric not in entry.metrics:
         return f"{place.trust} does not have it; {place.remedy(required)}"
-    if changes := staleness(entry, now[benchmark]):
+    current = now[benchmark]
+    if isinstance(current, Missing):
+        return f"{place.trust} cannot be compared with the judge as it is: {visible(current.detail, 1000)}"
+    if changes := staleness(entry, current):
         return f"{place.trust} is stale: {'; '.join(changes)}; {place.remedy(required)}"
     found = entry.metrics[metric]
     if at_least(found.estimate, least):
@@ -122,34 +125,5 @@ def measured_text(metric: TrustedMetric) -> str:
     return f"n = {metric.n}{interval} at confidence {metric.confidence:g}{unscored}"
 
 
-def _weights_changes(was: TrustedJudge, now: TrustedJudge) -> Iterator[str]:
-    if was.digest is not None and now.digest is not None:
-        # The weights are the judge; the path of the same file differs from machine to machine.
-        yield from _changed(f"the judge's weights ({visible(now.name or '')})", was.digest, now.digest)
-    else:
-        yield from _changed("the judge's name", was.name, now.name)
-        yield from _changed("the judge's weights", was.digest, now.digest)
-        yield from _changed("the judge's revision", was.revision, now.revision)
-    yield from _changed("the judge's dtype", was.dtype, now.dtype)
-
-
 def _settings(asked: TrustedSet | None) -> dict[str, object]:
     return {} if asked is None else asdict(asked)
-
-
-def _changes(whose: str, was: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
-    for name in dict.fromkeys([*was, *now]):
-        yield from _changed(f"{whose}{name}", was.get(name), now.get(name))
-
-
-def _changed(what: str, was: object, now: object) -> Iterator[str]:
-    if was != now:
-        yield f"{what} changed from {_shown(was)} to {_shown(now)}"
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, str):
-        return value[:12] if _DIGEST.fullmatch(value) else repr(visible(value))
-    return str(value).lower()

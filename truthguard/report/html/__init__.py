@@ -1,0 +1,7 @@
+"""The HTML report: one self-contained page from finished records, for the person who decides about a release."""
+
+from __future__ import annotations
+
+from truthguard.report.html.page import NamedRecord, html_report, missing_extra
+
+__all__ = ["NamedRecord", "html_report", "missing_extra"]

@@ -133,6 +133,7 @@ def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec | None:
         line=checker.lines["judge", "kind"],
         settings=MappingProxyType({key: value for key, value in keys.items() if key in _JUDGES_OWN}),
         model=MappingProxyType(_as_settings({key: value for key, value in keys.items() if key not in _JUDGES_OWN})),
+        lines=MappingProxyType({key: checker.lines["judge", key] for key in keys}),
     )
 
 

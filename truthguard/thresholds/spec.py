@@ -68,12 +68,14 @@ class BenchmarkTable:
 class JudgeSpec:
     """[judge]: `settings` are its own keys, `model` those of its model, only the ones that are set.
 
-    The names are the fields' of JudgeSettings and ModelSettings. `line` is where its kind is set, or the table.
+    The names are the fields' of JudgeSettings and ModelSettings. `line` is where its kind is set, or the table;
+    `lines` has that of every key that is set, under the file's own names.
     """
 
     line: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from truthguard.errors import TruthguardError
-from truthguard.plugin.estimating import Estimate, estimate_lines
+from truthguard.plugin.estimating import Estimate
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
 from truthguard.records import Row, RowResult
 from truthguard.report.terminal import Line, summary_lines
-from truthguard.text import visible
 
 _RESULT = TypeAdapter(RowResult)
 _ESTIMATE = TypeAdapter(tuple[str, tuple[Estimate, ...]])
@@ -122,8 +121,6 @@ class Results:
         verbosity = terminalreporter.config.get_verbosity()
         terminalreporter.section("truthguard")
         lines = summary_lines(results, self._state.runs(), verbose=verbosity, width=terminalreporter._tw.fullwidth)
-        estimates = [each for found in self._state.estimates.values() for each in found]
-        lines += [Line(visible(f"dry run: {text}", 400)) for text in estimate_lines(estimates)]
         lines += [Line(text) for text in self._notes]
         lines += [Line(f"warning: {text}", "yellow") for text in self._state.warnings()]
         lines += [Line(text, "red") for text in self._problems]

@@ -29,6 +29,7 @@ from truthguard.metrics.summary import summarise
 from truthguard.records import (
     BenchmarkSettings,
     Choice,
+    Counts,
     ItemScores,
     Missing,
     ModelSettings,
@@ -113,13 +114,14 @@ def test_the_requests_of_a_round_go_out_together() -> None:
 
 
 def test_equal_requests_of_two_items_each_have_a_reply(tmp_path: Path) -> None:
-    """Two items that ask the same are each answered and counted, though the model is asked once."""
+    """Two items that ask the same are each answered, though the model is asked once, which is what is counted."""
     heard: list[object] = []
     inner = FakeBackend()
     backend = CachedBackend(IDENTITY, lambda: inner, AnswerStore(tmp_path / "answers"))
     held = hold([asking(name, [requests(1) * 2], heard) for name in "ab"], backend)
     assert heard == [("a", requests(1) * 2), ("b", requests(1) * 2)]
-    assert (held.model.tally.requests, held.model.tally.cached, len(inner.asked)) == (4, 3, 1)
+    tally = held.model.tally
+    assert (tally.replies, tally.counts(), len(inner.asked)) == (4, Counts(1, prompt_tokens=10, completion_tokens=1), 1)
 
 
 def test_a_dialogue_that_asks_nothing_goes_on() -> None:

@@ -201,7 +201,7 @@ def test_what_decides_a_judgement_changes_the_key() -> None:
     assert key(["mc1"]) == key(["mc1"], judge=replace(JUDGE, samples=3))
 
 
-@pytest.mark.parametrize("kind", ["max_requests", "rate_limited"])
+@pytest.mark.parametrize("kind", ["max_requests", "rate_limited", "quota", "unreachable"])
 def test_a_run_that_a_backend_stopped_is_not_complete(kind: str) -> None:
     """It says by what, on either side; another reason for one reply leaves it whole."""
     missing = Missing(kind, "what was answered is kept")
@@ -217,6 +217,27 @@ def test_a_run_that_a_backend_stopped_is_not_complete(kind: str) -> None:
     missing = Missing("does_not_fit", "too long")
     measured = measure(FakeBackend(none, identity=LOCAL), FakeBackend(verdict, identity=API))
     assert (measured.complete, measured.stopped) == (True, None)
+
+
+@pytest.mark.parametrize(("lacking", "complete"), [((), True), (("It is right1.",), False)])
+def test_what_a_later_attempt_brought_was_not_left_out(lacking: tuple[str, ...], complete: bool) -> None:
+    """The server was busy for a sample of each item and answered the second attempt of those that are not lacking."""
+    busy = Missing("rate_limited", "POST /chat/completions: status 429")
+
+    def reply(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        if request.sample == 1 and (request.attempt == 0 or any(answer in str(request.context) for answer in lacking)):
+            return Reply(request, MOMENT, missing=busy)
+        return verdict(request)
+
+    def numbered(request: Request) -> Reply:
+        number = str(request.context).rsplit("Question ", 1)[1][0]
+        return Reply(request, MOMENT, value=Text(f"It is right{number}.", "stop"))
+
+    measured = measure(FakeBackend(numbered), FakeBackend(reply, identity=API), ["correctness"])
+    kinds = [item.samples[1].kind for item in measured.items]
+    assert kinds == ["no", "no" if complete else "failed", "no"]
+    assert (measured.complete, measured.stopped) == (complete, None if complete else busy)
 
 
 def test_probes_of_a_metric_that_is_not_asked_are_no_part_of_the_run() -> None:

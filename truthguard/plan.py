@@ -33,6 +33,7 @@ from truthguard.records import (
 from truthguard.thresholds.reading import examine
 from truthguard.thresholds.rows import expand
 from truthguard.thresholds.spec import Gate, JudgeSpec
+from truthguard.thresholds.unused import overruled, unused
 
 EVERYTHING = Selection()
 SIMILARITY = JudgeSettings()
@@ -63,7 +64,7 @@ class Plan:
     """What one thresholds file asks for.
 
     `file_model` and `file_judge` are its [model] and [judge] tables, `model` and `judge` what came of them; the
-    model is None as long as nobody named one.
+    model is None as long as nobody named one. `warnings` are for the summary.
     """
 
     path: Path
@@ -76,6 +77,7 @@ class Plan:
     rows: tuple[Row, ...]
     file_judge: JudgeSpec = field(default_factory=JudgeSpec)
     judge: JudgeSettings = SIMILARITY
+    warnings: tuple[str, ...] = ()
 
     @property
     def requires(self) -> Mapping[str, float]:
@@ -129,13 +131,14 @@ def make_plan(
     table_of_model = _beside(gate.model, path.parent)
     spec = replace(gate.judge, model=_beside(gate.judge.model, path.parent))
     model, judge = merge_model(table_of_model), merge_judge(spec, table_of_model)
-    mistakes += [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge)]
+    mistakes += [*_prompt_mistakes(path, gate, model), *_judge_mistakes(path, gate, judge, all_rows=not mistakes)]
     mistakes += _label_mistakes(path, gate, judge, questions)
     if mistakes:
         raise UsageError(_sorted(path, mistakes))
     settings = {table.settings.name: table.settings for table in gate.benchmarks}
     rows = _with_judges(rows, judge, {name: loaded.kind for name, loaded in questions.items()})
-    return Plan(path, table_of_model, model, selection, settings, questions, selected, rows, spec, judge)
+    warnings = _judge_warnings(path, gate, judge)
+    return Plan(path, table_of_model, model, selection, settings, questions, selected, rows, spec, judge, warnings)
 
 
 def _sorted(path: Path, mistakes: Sequence[Mistake]) -> list[Mistake]:
@@ -192,8 +195,11 @@ def _label_mistakes(
             yield Mistake(f"[{table.settings.name}]: {why}", path, table.line)
 
 
-def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mistake]:
-    """A judge that cannot decide what the rows want, or that lacks what its own kind needs."""
+def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings, *, all_rows: bool) -> Iterator[Mistake]:
+    """A judge that cannot decide what the rows want, that lacks what its own kind needs, or has keys without effect.
+
+    `all_rows` says whether the gate has every row of the file: none of them was wrong.
+    """
     if "judge" in gate.unread:
         return
     elsewhere = "" if judge.model else " (--truthguard-judge SPEC and TRUTHGUARD_JUDGE name one, too)"
@@ -203,11 +209,26 @@ def _judge_mistakes(path: Path, gate: Gate, judge: JudgeSettings) -> Iterator[Mi
         return
     if judge.model is not None and judge.model.system_prompt is not None and not judge.model.chat_template:
         why = refusal("qa", chat_template=False, system_prompt=judge.model.system_prompt)
-        yield Mistake(f"[judge]: {why}", path, gate.judge.line)
-    for table in gate.benchmarks:
-        for row in table.rows:
-            if why := undecidable(row.metric, judge, kind_of(table.settings)):
-                yield Mistake(f"[{table.settings.name}.{row.metric}]: {why}{elsewhere}", path, row.line)
+        yield Mistake(f"[judge]: {why}", path, gate.judge.lines["system_prompt"])
+    rows = [(table.settings, row) for table in gate.benchmarks for row in table.rows]
+    undecided = [
+        (settings.name, row, why)
+        for settings, row in rows
+        if (why := undecidable(row.metric, judge, kind_of(settings)))
+    ]
+    for name, row, why in undecided:
+        yield Mistake(f"[{name}.{row.metric}]: {why}{elsewhere}", path, row.line)
+    if undecided:
+        return  # what these rows need may be what gives the keys their effect
+    asked = [(row.metric, kind_of(settings)) for settings, row in rows]
+    for key, why in unused(gate.judge, judge, asked if all_rows else None):
+        yield Mistake(f"[judge] {key} has no effect: {why}{elsewhere}", path, gate.judge.lines[key])
+
+
+def _judge_warnings(path: Path, gate: Gate, judge: JudgeSettings) -> tuple[str, ...]:
+    """What the command line or the environment takes the effect from: a file that is right stays valid with them."""
+    why = overruled(gate.judge, judge)
+    return () if why is None else (str(Mistake(why, path, gate.judge.lines["measure"])),)
 
 
 def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from tests.backends.scripted_server import ScriptedServer
 from truthguard.backends.openai import OpenAIBackend, api_identity
 from truthguard.backends.openai_retry import Patience
+from truthguard.backends.openai_traffic import Budget
 from truthguard.backends.protocol import Generate, Reply, Text
 from truthguard.records import ModelSettings
 
@@ -17,11 +18,17 @@ HASTY = Patience(first=0.001, most=0.002)
 
 @contextmanager
 def asking(
-    server: ScriptedServer, *, allowed_hosts: tuple[str, ...] = (), patience: Patience = HASTY, **options: Any
+    server: ScriptedServer,
+    *,
+    allowed_hosts: tuple[str, ...] = (),
+    patience: Patience = HASTY,
+    budget: Budget | None = None,
+    **options: Any,
 ) -> Iterator[OpenAIBackend]:
     """A backend for the model `m` of a server; closed at the end."""
     settings = ModelSettings(f"{server.url}#m", **options)
-    backend = OpenAIBackend(settings, api_identity(settings), allowed_hosts=allowed_hosts, patience=patience)
+    identity = api_identity(settings)
+    backend = OpenAIBackend(settings, identity, allowed_hosts=allowed_hosts, patience=patience, budget=budget)
     try:
         yield backend
     finally:

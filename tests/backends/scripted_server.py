@@ -25,13 +25,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back. `body` that is no str goes as JSON; `cut` bytes are left out of what was announced."""
+    """What is sent back. `body` that is no str goes as JSON; `cut` bytes are left out of what was announced.
+
+    `hang_up`: the connection ends after it, though no header says so.
+    """
 
     body: object = ""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     cut: int = 0
+    hang_up: bool = False
 
 
 Script = Callable[[Asked], Answer]
@@ -53,7 +57,7 @@ class ScriptedServer:
 
 @contextmanager
 def serving(script: Script, models: object = None) -> Iterator[ScriptedServer]:
-    """Serve until the block ends. GET /v1/models gives `models`, or 404; everything else is the script's."""
+    """Serve until the block ends. GET /v1/models gives `models` (an Answer as it is) or 404, all else the script's."""
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -75,7 +79,8 @@ def serving(script: Script, models: object = None) -> Iterator[ScriptedServer]:
                 asked = Asked(posted, self.command, self.path, headers, body)
                 server.asked.append(asked)
             if asked.method == "GET" and asked.path == "/v1/models":
-                answer = Answer(models) if models is not None else Answer({"error": {"message": "no"}}, 404)
+                listed = Answer({"error": {"message": "no"}}, 404) if models is None else models
+                answer = listed if isinstance(listed, Answer) else Answer(listed)
             else:
                 answer = script(asked)
             self._send(answer)
@@ -96,7 +101,7 @@ def serving(script: Script, models: object = None) -> Iterator[ScriptedServer]:
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data[: len(data) - answer.cut])
-                if answer.cut:
+                if answer.cut or answer.hang_up:
                     self.close_connection = True
             except OSError:
                 self.close_connection = True

@@ -13,7 +13,18 @@ from tests.backends.scripted_server import serving
 from tests.backends.scripted_words import complete
 from tests.store.fakes import FACTS, IDENTITY, FakeBackend, reply_to, requests
 from truthguard.backends.cached import MAX_AGE, CachedBackend
-from truthguard.backends.protocol import Backend, Generate, Masses, NextToken, Reply, Request, Score, Text
+from truthguard.backends.protocol import (
+    NO_USAGE,
+    Backend,
+    Generate,
+    Masses,
+    NextToken,
+    Reply,
+    Request,
+    Score,
+    Text,
+    Usage,
+)
 from truthguard.errors import ModelError
 from truthguard.records import Identity, Missing
 from truthguard.store.answers import AnswerStore
@@ -88,15 +99,20 @@ def test_any_order_of_completion_will_do(store: AnswerStore) -> None:
 
 
 def test_equal_requests_are_asked_once(store: AnswerStore) -> None:
-    """Equal requests of one call cost one question, and each gets a reply that carries its own request."""
-    one, two = Score("q", (" a",)), Score("q", (" a",))
+    """Equal requests of one call cost one question, now and when it is answered from the store.
+
+    Each gets a reply that carries its own request; the first has what the answer took, the others nothing.
+    """
+    one, two, other = Score("q", (" a",)), Score("q", (" a",)), Score("r", ())
     inner = FakeBackend()
-    replies = list(cached(store, inner).answer([one, Score("r", ()), two, one]))
-    assert inner.asked == [one, Score("r", ())]
-    assert len(replies) == 4
-    assert sum(reply.request is one for reply in replies) == 2
-    assert sum(reply.request is two for reply in replies) == 1
-    assert sum(reply.cached for reply in replies) == 2
+    for marked in (2, 4):
+        replies = list(cached(store, inner).answer([one, other, two, one]))
+        assert inner.asked == [one, other]
+        assert len(replies) == 4
+        assert sum(reply.request is one for reply in replies) == 2
+        assert sum(reply.request is two for reply in replies) == 1
+        assert sum(reply.cached for reply in replies) == marked
+        assert sum((reply.usage for reply in replies), NO_USAGE) == Usage(20, 2, requests=2)
 
 
 def test_a_reason_is_passed_on_and_asked_again(store: AnswerStore) -> None:

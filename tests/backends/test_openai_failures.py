@@ -31,6 +31,28 @@ def test_an_error_of_any_shape_is_read(body: Any, message: str, param: str | Non
     assert (failure.message, failure.param, failure.retry_after) == (message, param, "3")
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "no", "code": "400", "provider_specific_fields": {"azure_error": {"code": "content_filter"}}},
+        {"message": "litellm.ContentPolicyViolationError: no", "code": "400"},
+    ],
+    ids=["field", "words"],
+)
+def test_a_filter_behind_a_gateway_is_one(error: dict[str, Any]) -> None:
+    """LiteLLM puts the status where the code was: Azure's code is below its fields, another's filter in its words."""
+    assert from_status(400, {"error": error}, None).missing("POST x", 1).kind == "content_filter"
+
+
+@pytest.mark.parametrize(
+    "fields", [None, "x", {}, {"azure_error": None}, {"azure_error": {"code": ["content_filter"]}}]
+)
+def test_a_gateways_own_fields_may_hold_anything(fields: Any) -> None:
+    """What is no filter's code is none."""
+    error = {"message": "no", "code": "400", "provider_specific_fields": fields}
+    assert from_status(400, {"error": error}, None).missing("POST x", 1).kind == "bad_request"
+
+
 def test_a_long_error_is_shortened() -> None:
     """A page of HTML does not fill the report."""
     assert len(from_status(500, "x" * 5000, None).message) == 400
@@ -40,7 +62,7 @@ def test_a_long_error_is_shortened() -> None:
     ("failure", "kind"),
     [
         (Failure("timeout", "late"), "timeout"),
-        (Failure("unreachable", "refused"), "connection"),
+        (Failure("unreachable", "refused"), "unreachable"),
         (Failure("broken", "reset"), "connection"),
         (Failure("not_json", "<html>"), "bad_reply"),
         (Failure("status", "busy", 429), "rate_limited"),

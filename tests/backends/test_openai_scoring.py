@@ -81,7 +81,8 @@ def test_a_server_that_proves_nothing_refuses_up_front(script: Callable[[Asked],
         assert reason is not None
         assert re.search(told, reason), reason
         assert f"POST {server.url}/completions" in reason
-        assert "mc1, mc2_mass and mc3 need it; mc2, mc_binary and written answers" in reason
+        assert "mc1, mc2_mass and mc3 need it; written answers (truthful, correctness) still work" in reason
+        assert reason.endswith("mc2 and mc_binary where the server gives top_logprobs")
         sent = len(server.posts)
         assert sent <= 10
         assert backend.refuses(Score) == reason

@@ -24,7 +24,6 @@ from tests.backends.scripted_words import (
 )
 from truthguard.backends.openai import OpenAIBackend, api_identity
 from truthguard.backends.openai_failures import Unanswered
-from truthguard.backends.openai_sending import Received
 from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.protocol import ContinuationScore, Reply, Score, Scores, Turn
 from truthguard.backends.tokens import Encoder
@@ -289,10 +288,11 @@ def test_a_request_sent_again_is_counted() -> None:
         return with_tokenizer(asked)
 
     with serving(script) as server, asking(server) as backend:
-        assert backend.refuses(Score) is None
+        list(backend.answer([SCORE]))
         busy.append(True)
         (reply,) = backend.answer([SCORE])
-    assert reply.usage.retries == 1
+    # Context and both texts at the tokenizer, then the texts themselves.
+    assert (reply.usage.requests, reply.usage.retries) == (3 + 2, 1)
     assert reply.usage.prompt_tokens == len(tokenize("Q: what\nA: this one") + tokenize("Q: what\nA: that"))
 
 
@@ -335,11 +335,11 @@ class Merging:
     def render(self, turns: Sequence[Turn]) -> str:
         raise AssertionError("no turns are asked")
 
-    async def post(self, path: str, body: dict[str, Any]) -> Received:
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         assert path == "http://there/tokenize"
         self.asked.append(body["prompt"])
         ids = list(self.encode(body["prompt"], add_special_tokens=body["add_special_tokens"]))
-        return Received({"tokens": ids, "count": len(ids), "max_model_len": 12}, 0)
+        return {"tokens": ids, "count": len(ids), "max_model_len": 12}
 
 
 texts = st.text("ab ", max_size=12)
@@ -355,7 +355,7 @@ def test_the_split_is_the_local_backends(bos: bool, context: str, continuations:
             asyncio.run(server.split(context, continuations))
         return
     split = asyncio.run(server.split(context, continuations))
-    assert split.pairs == Encoder(tokenizer, 10).pairs(context, continuations)
+    assert split == Encoder(tokenizer, 10).pairs(context, continuations)
     asked = [text for text in tokenizer.asked if text != "a"]
     assert len(asked) == len(set(asked))
     assert "" not in asked

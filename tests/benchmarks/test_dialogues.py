@@ -261,6 +261,16 @@ def test_an_answer_that_is_not_there_is_unscored_for_every_metric_of_it(reply: S
     assert set(scores.reasons) == set(metrics[1:])
 
 
+def test_an_answer_that_a_filter_cut_is_in_the_record_and_not_judged() -> None:
+    """Whatever it says by then; it is no empty answer, so it is no sign of a dead backend either."""
+    metrics = [*JUDGED, "bleu_acc", "correctness"]
+    asked, scores = hold(metrics, [said("Ice floats, and", "content_filter")], judge=RUBRIC)
+    assert [role for role, _ in asked] == ["model"]
+    assert scores.values == dict.fromkeys(metrics)
+    assert {reason.kind for reason in scores.reasons.values()} == {"content_filter"}
+    assert (scores.answer, scores.degenerate) == ("Ice floats, and", ())
+
+
 # Correctness
 
 

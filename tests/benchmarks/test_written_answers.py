@@ -72,9 +72,22 @@ def test_what_stands_before_the_answer_is_removed(text: str, expected: str) -> N
 
 
 def test_reaching_the_limit_is_a_normal_end() -> None:
-    """A text that was cut at 50 tokens is the answer; so is one that a filter or the server's own word ended."""
-    for finish_reason in ("length", "content_filter", "refusal", "abort"):
+    """A text that was cut at 50 tokens is the answer; so is one that the server's own word ended."""
+    for finish_reason in ("length", "abort"):
         assert read_answer(reply(said("Tin is", finish_reason))) == Written("Tin is")
+
+
+@pytest.mark.parametrize("finish_reason", ["content_filter", "refusal"])
+def test_what_a_filter_cut_is_kept_and_not_judged(finish_reason: str) -> None:
+    """Half an answer is not what the model wanted to say: unscored by that kind, with the text beside it."""
+    for read in (read_answer, read_response):
+        written = read(reply(said(" Tin is", finish_reason)))
+        assert written.text == "Tin is"
+        assert written.missing is not None
+        assert written.missing.kind == finish_reason
+        assert written.no_comment is False
+        with pytest.raises(ValueError, match="nothing to judge"):
+            _ = written.judged
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "A:", "\nA: \n"])

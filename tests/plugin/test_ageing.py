@@ -40,3 +40,28 @@ def test_the_resumption_of_a_run_asks_only_for_the_rest(project: pytest.Pytester
     # Complete: the next one is a run of its own.
     run(project, *CACHE).assert_outcomes(passed=1)
     assert len(requests(project)) == 9
+
+
+@pytest.mark.parametrize("kind", ["max_requests", "unreachable"])
+def test_a_run_that_was_stopped_is_not_over(project: pytest.Pytester, kind: str) -> None:
+    """One that ended without all of its answers, as its server went away say, goes on with them, however old they are.
+
+    It ended without an error of its own, so only that it is not complete tells it from one that is over.
+    """
+    gate(project, ROWS)
+    model = project.path / "model.py"
+    whole = model.read_text(encoding="utf-8")
+    stopping = whole.replace(
+        "    if isinstance(request, Score):",
+        f"    if lies:\n        return Missing('{kind}', 'what was answered is kept')\n    if True:",
+    )
+    model.write_text("from truthguard.records import Missing\n" + stopping, encoding="utf-8")
+    result = run(project, *CACHE)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*stopped before everything was asked: {kind}: *"])
+    assert len(requests(project)) == 4
+    model.write_text(whole, encoding="utf-8")
+    run(project, *CACHE).assert_outcomes(passed=1)
+    assert len(requests(project)) == 5
+    run(project, *CACHE).assert_outcomes(passed=1)
+    assert len(requests(project)) == 9

@@ -10,8 +10,8 @@ import pytest
 from tests.plugin.projects import gate, requests, run
 from truthguard.plugin import estimating
 
-ROWS = "[judge]\nsamples = 5\nmax_tokens = 100\n[faq.mc1]\nmin = 0.9\n[faq.truthful]\nmin = 0.9\n"
-JUDGED = ROWS + "[faq.correctness]\nmin = 0.9\n"
+ROWS = "[faq.mc1]\nmin = 0.9\n[faq.truthful]\nmin = 0.9\n"
+JUDGED = "[judge]\nsamples = 5\nmax_tokens = 100\n" + ROWS + "[faq.correctness]\nmin = 0.9\n"
 JUDGE = ("--truthguard-judge", "no/such-judge")
 
 
@@ -79,12 +79,102 @@ def test_mistakes_are_still_mistakes(project: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*no model is named*"])
 
 
-def test_a_test_of_the_fixture_is_skipped(project: pytest.Pytester) -> None:
-    """The fixture asks nothing either."""
+TESTS = """
+    import pytest
+
+    @pytest.mark.parametrize("metric", ["mc1", "mc3", "truthful", "informative"])
+    def test_it(truthguard, metric):
+        truthguard.check("faq", metric, category="Beta", min=0.5)
+        pytest.fail("a dry run must not come here")
+
+    @pytest.fixture(scope="module")
+    def score(truthguard):
+        return truthguard.score("faq", "correctness")
+
+    def test_setup(score):
+        pytest.fail("nor here")
+
+    def test_again(score):
+        pytest.fail("nor here")
+"""
+DRY = ("--truthguard-dry-run", "--truthguard-model", "no/such-model", *JUDGE)
+
+
+def test_tests_of_the_fixture_are_skipped_and_counted(project: pytest.Pytester) -> None:
+    """One Score serves mc1 and mc3, one answer every judged metric; two verdicts and five samples: all at full size."""
+    (project.path / "thresholds.toml").write_text("")
+    project.makepyfile(TESTS.replace('"faq"', '"starter"').replace(', category="Beta"', ""))
+    result = project.runpytest_inprocess(*DRY, "--truthguard-limit", "4")
+    result.assert_outcomes(skipped=6)
+    result.stdout.fnmatch_lines(["*= truthguard =*"])
+    model, judge, note = lines(result)
+    assert model.startswith("dry run: no/such-model: 8 requests, about ")
+    assert judge.startswith("dry run: no/such-judge: 28 requests, about ")
+    assert judge.endswith(f" and {28 * 512:,} completion tokens")
+    assert note.endswith("is skipped at the first score that it asks for: what it would ask after that is not counted")
+
+
+def test_what_rows_and_tests_ask_alike_counts_once(project: pytest.Pytester) -> None:
+    """A test that asks for what a row of the same file asks adds nothing but what is its own."""
+    gate(project, JUDGED)
+    project.makepyfile(TESTS)
+    rows_alone = lines(run(project, *JUDGE, "--truthguard-dry-run", model="no/such-model"))
+    result = project.runpytest_inprocess(*DRY, "thresholds.toml", ".")
+    result.assert_outcomes(skipped=9)
+    model, judge, _ = lines(result)
+    assert model == rows_alone[0]
+    assert judge.startswith("dry run: no/such-judge: 28 requests, about "), "the rows' 24 and four on informativeness"
+
+
+@pytest.mark.slow
+def test_workers_count_the_tests_of_the_fixture_once(project: pytest.Pytester) -> None:
+    """Whichever worker skips a test, the sum is that of one process; with rows and without, and by the environment."""
+    gate(project, JUDGED)
+    project.makepyfile(TESTS)
+    for named in ((), ("thresholds.toml", ".")):
+        alone = lines(project.runpytest_subprocess(*DRY, *named))
+        assert lines(project.runpytest_subprocess(*DRY, *named, "-n", "2")) == alone
+        assert len(alone) == 3
+
+
+def test_the_environment_may_ask_for_a_dry_run(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TRUTHGUARD_DRY_RUN=1 prints the same; 0 is no dry run."""
     project.makepyfile("def test_it(truthguard): truthguard.score('faq', 'mc1')")
-    result = project.runpytest_subprocess("--truthguard-dry-run", "--truthguard-model", "scripted:model:answer")
+    arguments = ("--truthguard-model", "scripted:model:answer", "--truthguard-cache", "off")
+    monkeypatch.setenv("TRUTHGUARD_DRY_RUN", "1")
+    result = project.runpytest_subprocess(*arguments)
     result.assert_outcomes(skipped=1)
+    assert lines(result)[0].startswith("dry run: scripted:model:answer: 4 requests, about ")
     assert requests(project) == []
+    monkeypatch.setenv("TRUTHGUARD_DRY_RUN", "0")
+    result = project.runpytest_subprocess(*arguments)
+    result.assert_outcomes(passed=1)
+    assert lines(result) == []
+
+
+def test_a_session_that_asks_nothing_prints_nothing(project: pytest.Pytester) -> None:
+    """A dry run of tests that never ask is any other run of theirs."""
+    project.makepyfile("def test_it(truthguard): pass")
+    result = project.runpytest_inprocess(*DRY)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*= truthguard =*")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ((), "no model is named"),
+        (("--truthguard-model", "http://user:s3cret@localhost:9/v1#m"), "*"),
+    ],
+)
+def test_mistakes_of_tests_are_still_mistakes(project: pytest.Pytester, arguments: tuple[str, ...], hint: str) -> None:
+    """As for rows: no model, or an impossible address, whose secret is kept."""
+    project.makepyfile("def test_it(truthguard): truthguard.score('faq', 'mc1')")
+    result = project.runpytest_inprocess("--truthguard-dry-run", *arguments)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E *UsageError*{hint}*"])
+    assert lines(result) == []
+    assert "s3cret" not in result.stdout.str() + result.stderr.str()
 
 
 @pytest.mark.slow

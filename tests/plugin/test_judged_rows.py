@@ -291,3 +291,27 @@ def test_the_fixture_without_a_judge_says_where_to_name_one(project: pytest.Pyte
         "--truthguard-model", "scripted:model:answer", "--truthguard-cache", "off"
     ).assert_outcomes(passed=1)
     assert requests(project) == []
+
+
+def test_a_measure_without_effect_is_a_line_of_the_summary(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment's judge overrules the file's similarity: the file stays valid, and is told so."""
+    gate(project, '[judge]\nmeasure = "bleu"\n[faq.truthful]\nmin = 0.5\n')
+    result = run(project)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*warning:*")
+    monkeypatch.setenv("TRUTHGUARD_JUDGE", "scripted:model:judge")
+    result = run(project)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["warning: *thresholds.toml:7: *measure does not decide here: scripted:model:judge,*"])
+
+
+def test_a_key_without_effect_stops_before_anything_is_asked(project: pytest.Pytester) -> None:
+    """Exit 4 at the key's line."""
+    gate(project, "[judge]\nsamples = 7\n[faq.truthful]\nmin = 0.5\n")
+    for arguments in ((), JUDGE):
+        result = run(project, *arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*thresholds.toml:7: *samples has no effect: it is for *"])
+    assert requests(project) == []

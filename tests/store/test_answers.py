@@ -43,7 +43,7 @@ values: st.SearchStrategy[Scores | Masses | Text] = st.one_of(
     st.builds(Masses, st.lists(st.none() | numbers, max_size=3).map(tuple), st.floats(0, 1), st.booleans()),
     st.builds(Text, texts, texts),
 )
-usages = st.builds(Usage, *[st.integers(0, 9)] * 3)
+usages = st.builds(Usage, *[st.integers(0, 9)] * 4)
 any_requests = st.builds(Score, texts, st.lists(texts, max_size=3).map(tuple))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from truthguard.backends.protocol import Backend, Reply, Request
+from truthguard.backends.protocol import NO_USAGE, Backend, Reply, Request
 from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity
 from truthguard.store.answers import AnswerStore, KeptAnswer, fingerprint, request_key
@@ -20,8 +20,9 @@ class CachedBackend:
 
     `open_inner` makes the inner backend when something must be asked of it; making it loads no model. A reply
     without a value is passed on and not kept, so it is asked for again. Of equal requests in one call one is
-    asked; the others' replies, like those from the store, are marked `cached`. What a model without a digest
-    answered serves while it is not older than `max_age` was at the last `begin`, or now where there was none.
+    asked; the others' replies, like those from the store, are marked `cached`, and took nothing. A reply from the
+    store took what it took when it was made. What a model without a digest answered serves while it is not older
+    than `max_age` was at the last `begin`, or now where there was none.
     """
 
     def __init__(
@@ -64,16 +65,19 @@ class CachedBackend:
         asked = list(requests)
         keys = {request: request_key(self._fingerprint, request) for request in asked}
         kept = self._store.get_many(keys.values())
-        ready: list[Reply] = []
+        ready: dict[Request, list[Reply]] = {}
         waiting: dict[Request, list[Request]] = {}
         for request in asked:
             answer = kept.get(keys[request])
             if answer is None or self._outdated(answer):
                 waiting.setdefault(request, []).append(request)
             else:
-                ready.append(_from_store(request, answer))
+                reply = Reply(request, answer.answered_at, value=answer.value, usage=answer.usage, cached=True)
+                equal = ready.setdefault(request, [])
+                equal.append(replace(reply, usage=NO_USAGE) if equal else reply)
         self._refuse({type(request) for request in waiting})
-        yield from ready
+        for replies in ready.values():
+            yield from replies
         if waiting:
             yield from self._ask(waiting, keys)
 
@@ -107,7 +111,7 @@ class CachedBackend:
             first, *equal = waiting.pop(reply.request)
             yield replace(reply, request=first)
             for request in equal:
-                yield replace(reply, request=request, cached=True)
+                yield replace(reply, request=request, usage=NO_USAGE, cached=True)
 
     def _learn(self) -> None:
         """Keep the facts before the reply: whoever finds all answers finds the facts, too."""
@@ -125,7 +129,3 @@ class CachedBackend:
         if self._identity.digest is not None:
             return False
         return (self._begun or datetime.now(UTC)) - answer.answered_at > self._max_age
-
-
-def _from_store(request: Request, answer: KeptAnswer) -> Reply:
-    return Reply(request, answer.answered_at, value=answer.value, usage=answer.usage, cached=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
+from truthguard.backends.openai_chat import sample_groups
+from truthguard.backends.openai_keys import is_api
 from truthguard.backends.protocol import (
+    NO_USAGE,
     PLACEHOLDER,
     Context,
     ContinuationScore,
@@ -30,8 +33,12 @@ _BYTES_A_TOKEN = 4
 class CountingBackend:
     """Replies with placeholders at once. `Usage` holds the estimate: a token for every 4 bytes of UTF-8.
 
-    A generation is counted with its full budget, for nobody knows where the model will end it. A server that is
-    asked for log-likelihoods bills the continuations with the prompt; they are counted as completion.
+    A generation is counted with its full budget, for nobody knows where the model will end it. Of equal requests in
+    one call one is counted.
+
+    A model behind an API is counted as OpenAIBackend asks a server that can do all of it: samples of one prompt in one
+    request, log-likelihoods with one for each continuation, before them its tokenizer. A server that gives no n is
+    asked for each sample, one without a tokenizer half as often for log-likelihoods. Probes are not counted.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,8 +51,10 @@ class CountingBackend:
         return None
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Reply]:
-        for request in requests:
-            usage = Usage(prompt_tokens=_tokens(_text(request.context)), completion_tokens=_completion(request))
+        asked = list(requests)
+        usages = _over_http(asked) if is_api(self.name) else {request: _usage(request) for request in asked}
+        for request in asked:
+            usage = usages.pop(request, NO_USAGE)
             yield Reply(request, datetime.now(UTC), value=_placeholder(request), usage=usage)
 
     def facts(self) -> Facts | None:
@@ -64,12 +73,30 @@ def _placeholder(request: Request) -> Scores | Masses | Text:
     return _REPLY
 
 
-def _completion(request: Request) -> int:
+def _usage(request: Request) -> Usage:
+    prompt = _tokens(_text(request.context))
     if isinstance(request, Generate):
-        return request.max_tokens
+        return Usage(prompt, request.max_tokens)
     if isinstance(request, Score):
-        return sum(_tokens(text) for text in request.continuations)
-    return 1
+        return Usage(prompt, sum(map(_tokens, request.continuations)))
+    return Usage(prompt, 1)
+
+
+def _over_http(requests: Iterable[Request]) -> dict[Request, Usage]:
+    """What a server would bill for each."""
+    usages = {request: _scored(request) if isinstance(request, Score) else _usage(request) for request in requests}
+    for _, *others in sample_groups(request for request in usages if isinstance(request, Generate)):
+        # Prompt and request are the first sample's.
+        usages.update((other, Usage(0, other.max_tokens, requests=0)) for other in others)
+    return usages
+
+
+def _scored(request: Score) -> Usage:
+    """Each continuation behind the context is a prompt, after which one token is written and left unread."""
+    count, context = len(request.continuations), _tokens(_text(request.context))
+    prompts = count * context + sum(map(_tokens, request.continuations))
+    # The tokenizer is asked for the context, and for each continuation behind it.
+    return Usage(prompts, count, requests=count + (count + 1))
 
 
 def _text(context: Context) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from truthguard.backends.openai_keys import api_identity, is_api
+from truthguard.backends.openai_traffic import Budget
 from truthguard.backends.protocol import Backend
 from truthguard.backends.scripted import Handler, ScriptedBackend
 from truthguard.backends.sources import ModelSource, find_source, model_files, weights_path
@@ -70,17 +71,19 @@ def open_backend(
     memo: DigestMemo | None = None,
     allow_scripted: bool = False,
     allowed_hosts: tuple[str, ...] = (),
+    budget: Budget | None = None,
 ) -> Backend:
     """A backend that loads the model at its first answer.
 
-    `allowed_hosts` are the servers besides OpenAI's own that may be sent the key which `api_key_env` names.
+    `allowed_hosts` are the servers besides OpenAI's own that may be sent the key which `api_key_env` names. Where
+    several processes spend the `max_requests` of a model behind an API, `budget` is what they share.
     """
     if is_api(settings.name):
         if message := missing_extra(settings):
             raise UsageError(message)
         from truthguard.backends.openai import OpenAIBackend
 
-        return OpenAIBackend(settings, api_identity(settings), allowed_hosts=allowed_hosts)
+        return OpenAIBackend(settings, api_identity(settings), allowed_hosts=allowed_hosts, budget=budget)
     source = find_source(settings, allow_scripted=allow_scripted)
     if source.kind == "scripted":
         return ScriptedBackend(_handler(source), identify(settings, memo))

@@ -20,9 +20,10 @@ from truthguard.backends.openai_loop import BackgroundLoop, Job
 from truthguard.backends.openai_masses import Asker
 from truthguard.backends.openai_retry import Patience
 from truthguard.backends.openai_scoring import NO_TURNS, Scorer
-from truthguard.backends.openai_sending import Sender, Traffic, make_client
+from truthguard.backends.openai_sending import Sender, make_client
 from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.openai_tokens import VllmForms
+from truthguard.backends.openai_traffic import Budget, OwnBudget, Traffic
 from truthguard.backends.protocol import Generate, NextToken, Reply, Request, Score, Text
 from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity, ModelSettings
@@ -40,8 +41,9 @@ class OpenAIBackend:
     from the person at the command line, never from a file. Making the backend sends nothing. Prompts for
     log-likelihoods go as token ids where the server's tokenizer is known, unless `by_ids` is False.
 
-    What was learnt and how much of `max_requests` was spent belong to this object and outlive `close`: whoever
-    wants them to hold for a session keeps the object and asks it again. The list of models is not counted.
+    What was learnt belongs to this object and outlives `close`: whoever wants it to hold for a session keeps the
+    object and asks it again. So does what was spent of `max_requests`, unless a `budget` of that many is given,
+    which others may spend as well.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class OpenAIBackend:
         allowed_hosts: tuple[str, ...] = (),
         patience: Patience | None = None,
         by_ids: bool = True,
+        budget: Budget | None = None,
     ) -> None:
         self._settings = settings
         self._identity = identity
@@ -60,7 +63,7 @@ class OpenAIBackend:
         self._by_ids = by_ids
         self._endpoint = find_endpoint(settings.name, os.environ)
         self._features = Features(self._endpoint.base_url)
-        self._traffic = Traffic()
+        self._traffic = Traffic(budget or OwnBudget(settings.max_requests))
         self._connection: _Connection | None = None
         self._key: Secret | None = None
         self._replied = False
@@ -130,13 +133,12 @@ class OpenAIBackend:
             key=self._key,
             concurrency=settings.concurrency,
             timeout_seconds=settings.timeout_seconds,
-            max_requests=settings.max_requests,
             patience=self._patience,
         )
         if not self._traffic.listed:
             self._traffic.listed = True
             try:
-                features.read_models(await sender.get("/models"), endpoint.model)
+                features.read_models(await sender.list_models(), endpoint.model)
             except Unanswered:
                 features.note("models", "the server gives no list of models")
         tokenizer = ServerTokenizer(sender, endpoint.model, endpoint.base_url)

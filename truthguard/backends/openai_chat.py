@@ -13,7 +13,8 @@ from typing import Any
 
 from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import CHAT, Features
-from truthguard.backends.openai_sending import Received, Sender
+from truthguard.backends.openai_sending import Sender
+from truthguard.backends.openai_traffic import billed_tokens
 from truthguard.backends.protocol import Context, Generate, Reply, Text, Usage
 from truthguard.records import Missing
 
@@ -60,43 +61,46 @@ class Writer:
         if len(texts) > 1 and len(set(texts)) == 1 and len(texts[0]) >= _TELLING:
             self._features.note(
                 "equal samples",
-                "warning: samples of a prompt are equal: the server may ignore temperature or seed",
+                "warning: samples of a prompt are equal: the server may ignore temperature or seed (transformers"
+                " serve samples only where its generation_config says do_sample)",
             )
 
     async def _together(self, group: list[Generate], emit: Emit) -> list[Generate]:
         """Ask for all in one request; the samples that it did not bring. Surplus choices are dropped."""
         first = group[0]
-        try:
-            received = await self._sender.post(CHAT, self._body(first) | {"n": len(group)})
-        except Unanswered as error:
-            for index, request in enumerate(group):
-                emit(missing_reply(request, error.missing, error.retries if index == 0 else 0))
-            return []
-        values = [read_text(choice, first) for choice in _choices(received.data)[: len(group)]]
-        if len(values) < len(group):
-            self._features.ignores_n()
-        self._watch(first, values, received)
-        usage = read_usage(received)
-        for index, (request, value) in enumerate(zip(group, values, strict=False)):
-            emit(reply(request, value, usage if index == 0 else Usage()))
+        with self._sender.errand() as taken:
+            try:
+                data = await self._sender.post(CHAT, self._body(first) | {"n": len(group)})
+            except Unanswered as error:
+                for request in group:
+                    emit(reply(request, error.missing, taken()))
+                return []
+            values = [read_text(choice, first) for choice in _choices(data)[: len(group)]]
+            if len(values) < len(group):
+                self._features.ignores_n()
+            self._watch(first, values, data)
+            for request, value in zip(group, values, strict=False):
+                emit(reply(request, value, taken()))
         return group[len(values) :]
 
     async def _single(self, request: Generate, emit: Emit) -> None:
-        try:
-            received = await self._sender.post(CHAT, self._body(request))
-        except Unanswered as error:
-            emit(missing_reply(request, error.missing, error.retries))
-            return
-        choices = _choices(received.data)
-        value = read_text(choices[0], request) if choices else Missing("bad_reply", "the reply has no choices")
-        self._watch(request, [value], received)
-        emit(reply(request, value, read_usage(received)))
+        with self._sender.errand() as taken:
+            try:
+                data = await self._sender.post(CHAT, self._body(request))
+            except Unanswered as error:
+                emit(reply(request, error.missing, taken()))
+                return
+            choices = _choices(data)
+            value = read_text(choices[0], request) if choices else Missing("bad_reply", "the reply has no choices")
+            self._watch(request, [value], data)
+            emit(reply(request, value, taken()))
 
-    def _watch(self, request: Generate, values: Sequence[Text | Missing], received: Received) -> None:
+    def _watch(self, request: Generate, values: Sequence[Text | Missing], data: dict[str, Any]) -> None:
         """Note what the server does against the request's words, and who it says it is."""
-        if len(values) == 1 and read_usage(received).completion_tokens > request.max_tokens:
+        _, written = billed_tokens(data)
+        if len(values) == 1 and written > request.max_tokens:
             self._features.note("max_tokens ignored", "max_tokens ignored: replies may be longer than asked")
-        name = received.data.get("model")
+        name = data.get("model")
         if isinstance(name, str) and name not in ("", self._model):
             self._features.note("answered by", f"replies come from the model {self._sender.shown(name)!r}")
 
@@ -163,26 +167,10 @@ def _content(content: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def read_usage(received: Received) -> Usage:
-    """Tokens as the server counts them; 0 where it does not."""
-    usage = received.data.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    prompt, completion = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    return Usage(
-        prompt if isinstance(prompt, int) else 0,
-        completion if isinstance(completion, int) else 0,
-        received.retries,
-    )
-
-
 def reply(request: Generate, value: Text | Missing, usage: Usage) -> Reply:
     if isinstance(value, Missing):
         return Reply(request, datetime.now(UTC), missing=value, usage=usage)
     return Reply(request, datetime.now(UTC), value=value, usage=usage)
-
-
-def missing_reply(request: Generate, missing: Missing, retries: int) -> Reply:
-    return Reply(request, datetime.now(UTC), missing=missing, usage=Usage(retries=retries))
 
 
 def _choices(data: dict[str, Any]) -> list[Any]:

@@ -56,6 +56,11 @@ class Failure:
         """Whether there is nothing left to be spent: waiting changes nothing."""
         return self.status == 402 or self.code in ("insufficient_quota", "billing_hard_limit_reached")
 
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter stopped the prompt: that tells nothing of the next one."""
+        return self.code in _FILTERED
+
     def attempts(self, patience: Patience) -> int:
         """How often a request that fails like this is sent in all.
 
@@ -64,7 +69,7 @@ class Failure:
         """
         if self.reason in ("unreachable", "broken"):
             return patience.attempts
-        if self.too_long or self.out_of_quota or self.code in _FILTERED:
+        if self.too_long or self.out_of_quota or self.filtered:
             return 1
         if self.reason == "error":
             return patience.attempts
@@ -82,24 +87,23 @@ class Failure:
     def _kind(self) -> str:
         if self.too_long:
             return "does_not_fit"
-        if self.code in _FILTERED:
+        if self.filtered:
             return "content_filter"
         if self.reason == "error":
             return "server_error"
         if self.reason != "status":
-            return {"timeout": "timeout", "not_json": "bad_reply"}.get(self.reason, "connection")
+            return {"not_json": "bad_reply", "broken": "connection"}.get(self.reason, self.reason)
         if self.status == 429:
             return "rate_limited"
         return "server_error" if self.status is not None and self.status >= 500 else "bad_request"
 
 
 class Unanswered(Exception):
-    """A request that has no reply, and why; `retries`: how often it was sent again all the same."""
+    """A request that has no reply, and why."""
 
-    def __init__(self, missing: Missing, retries: int = 0) -> None:
+    def __init__(self, missing: Missing) -> None:
         super().__init__(str(missing))
         self.missing = missing
-        self.retries = retries
 
 
 class Refused(Unanswered):
@@ -149,9 +153,18 @@ def _read_error(body: Any) -> tuple[str, str | None, str | None]:
         detail = error.get("message") or error.get("detail")
         if isinstance(detail, str):
             message = detail
+            code = "content_filter" if _is_wrapped_filter(error, detail) else code
         elif isinstance(detail, list):
             message, param = _validation(detail, message, param)
     return message, param, code
+
+
+def _is_wrapped_filter(error: dict[str, Any], message: str) -> bool:
+    """Whether LiteLLM passes on a content filter: its own code is the status, Azure's stands below its fields."""
+    fields = error.get("provider_specific_fields")
+    azure = fields.get("azure_error") if isinstance(fields, dict) else None
+    code = azure.get("code") if isinstance(azure, dict) else None
+    return code in _FILTERED or "ContentPolicyViolationError" in message
 
 
 def _validation(detail: list[Any], message: str, param: str | None) -> tuple[str, str | None]:

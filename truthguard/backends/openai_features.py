@@ -29,6 +29,7 @@ _NEEDED = ("model", "prompt", "messages")
 # How servers say that a parameter is refused, and not only that one of its values or a text is bad.
 _REFUSAL = re.compile(
     r"unsupported|unknown|unrecogni[sz]ed|invalid (parameter|argument|field)|extra inputs?"
+    r"|unexpected (keyword )?(field|parameter|argument|input|key)s?\b"
     r"|(not|n't) (yet |currently )?(support(ed)?|allowed|permitted|available|implemented)"
     r"|\bonly\b.* (supported|allowed)",
     re.IGNORECASE,
@@ -55,6 +56,8 @@ class Features:
         self._shown: set[str] = set()
         self._nulls: dict[str, int] = {}
         self._notes: dict[str, str] = {}
+        # The model, where the models list lacks it.
+        self._unlisted: str | None = None
         # Whose software serves, by the models list, and which endpoint takes text prompts for next-token probabilities.
         self.owner = ""
         self.text_path: str | None = None
@@ -81,7 +84,7 @@ class Features:
 
     def learn(self, path: str, body: Body, failure: Failure) -> bool:
         """Whether a failure tells of something that this server refuses and that was not known before."""
-        if failure.reason != "status" or failure.too_long:
+        if failure.reason != "status" or failure.too_long or failure.filtered:
             return False
         if path != CHAT and failure.status in (404, 405, 501):
             return self.refuse(path, "", f"the server has no such endpoint for this model ({failure})")
@@ -145,6 +148,7 @@ class Features:
         ours = next((entry for entry in entries if entry.get("id") == model), None)
         if ours is None:
             if names:
+                self._unlisted = model
                 shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
                 self.note("models", f"warning: the models list has no {model!r} (it has {shown}); another may answer")
             return
@@ -152,6 +156,14 @@ class Features:
         for key, value in _flat(ours):
             if _ENDING.search(key) and value not in (None, False, "", 0):
                 self.note(f"models {key}", f"warning: the models list gives {model!r} {key} = {_moment(value)}")
+
+    def unknown_model(self, failure: Failure) -> bool:
+        """Whether a refusal is about the model: its words name it, and the models list lacks it."""
+        if self._unlisted is None or failure.status not in (400, 404) or failure.too_long or failure.filtered:
+            return False
+        # LiteLLM ends every error with the model's group, whatever the error is about.
+        named = rf"(?<!model group ')(?<![\w./-]){re.escape(self._unlisted)}(?![\w/-])"
+        return re.search(named, failure.message) is not None
 
     def note(self, key: str, text: str) -> None:
         self._notes.setdefault(key, text)
@@ -166,6 +178,9 @@ class Features:
         elif name in _DROPPED:
             self.note(name, f"{name} refused: {_DROPPED[name]}")
         else:
+            if name in _LIST_NAMES:
+                # No length was the reason.
+                self._notes.pop("list" + path, None)
             self.note(name + path, f"{name} refused at {path}")
 
     def _is_list(self, path: str, name: str) -> bool:

@@ -12,12 +12,12 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from truthguard.backends.openai_chat import Emit, messages, read_usage
+from truthguard.backends.openai_chat import Emit, messages
 from truthguard.backends.openai_failures import Refused, Unanswered
 from truthguard.backends.openai_features import CHAT, COMPLETIONS, Features
-from truthguard.backends.openai_sending import Received, Sender
+from truthguard.backends.openai_sending import Sender
 from truthguard.backends.openai_tokens import VllmForms
-from truthguard.backends.protocol import Masses, NextToken, Reply, Usage
+from truthguard.backends.protocol import Masses, NextToken, Reply
 from truthguard.metrics.choice import listed_masses
 from truthguard.records import Missing
 
@@ -37,18 +37,18 @@ class Asker:
 
     async def ask(self, request: NextToken, emit: Emit) -> None:
         """Answer one request."""
-        try:
-            value, received = await self._answer(request)
-        except Unanswered as error:
-            emit(Reply(request, datetime.now(UTC), missing=error.missing, usage=Usage(retries=error.retries)))
-            return
-        usage = read_usage(received)
-        if isinstance(value, Missing):
-            emit(Reply(request, datetime.now(UTC), missing=value, usage=usage))
-        else:
-            emit(Reply(request, datetime.now(UTC), value=value, usage=usage))
+        with self._sender.errand() as taken:
+            try:
+                value = await self._answer(request)
+            except Unanswered as error:
+                value = error.missing
+            now, usage = datetime.now(UTC), taken()
+            if isinstance(value, Missing):
+                emit(Reply(request, now, missing=value, usage=usage))
+            else:
+                emit(Reply(request, now, value=value, usage=usage))
 
-    async def _answer(self, request: NextToken) -> tuple[Masses | Missing, Received]:
+    async def _answer(self, request: NextToken) -> Masses | Missing:
         if not isinstance(request.context, str):
             return await self._by_path(CHAT, request)
         if self._features.text_path is None:
@@ -57,10 +57,10 @@ class Asker:
                     return await self._decide(request)
         return await self._by_path(self._features.text_path, request)
 
-    async def _decide(self, request: NextToken) -> tuple[Masses | Missing, Received]:
+    async def _decide(self, request: NextToken) -> Masses | Missing:
         """Ask the first text context, and keep which endpoint gives log-probabilities for it."""
         try:
-            value, received = await self._by_path(COMPLETIONS, request)
+            value = await self._by_path(COMPLETIONS, request)
         except Refused as error:
             why = error.missing
         except Unanswered as error:
@@ -70,33 +70,32 @@ class Asker:
         else:
             if not isinstance(value, Missing) or value.kind != "no_logprobs":
                 self._features.text_path = COMPLETIONS
-                return value, received
+                return value
             why = value
         self._features.text_path = CHAT
         self._features.note("text", f"text prompts are asked in chat, as one user message ({why.detail})")
         return await self._by_path(CHAT, request)
 
-    async def _by_path(self, path: str, request: NextToken) -> tuple[Masses | Missing, Received]:
+    async def _by_path(self, path: str, request: NextToken) -> Masses | Missing:
         forms = await self._forms.find(path, request.groups)
         if forms is not None:
             try:
-                received = await self._sender.post(path, self._body(path, request) | forms.parameters(path))
+                data = await self._sender.post(path, self._body(path, request) | forms.parameters(path))
             except Refused:
                 if not self._features.refuses(path, "logprob_token_ids"):
                     raise
             else:
-                if (masses := forms.read(list_first(received.data))) is not None:
+                if (masses := forms.read(list_first(data))) is not None:
                     self._features.note("exact" + path, "probabilities of the forms are exact (logprob_token_ids)")
-                    return masses, received
+                    return masses
                 self._features.refuse(path, "logprob_token_ids", "ignored")
         asked = self._listing(path)
-        received = await self._sender.post(path, self._body(path, request) | asked)
-        listed = list_first(received.data)
+        listed = list_first(await self._sender.post(path, self._body(path, request) | asked))
         if not listed:
             words = ", ".join(f"{name}={value}" for name, value in asked.items())
-            return self._features.lacks_logprobs(path, words), received
+            return self._features.lacks_logprobs(path, words)
         self._features.sees_logprobs(path)
-        return _masses(listed, request), received
+        return _masses(listed, request)
 
     def _listing(self, path: str) -> dict[str, Any]:
         length = self._features.list_length()

@@ -17,23 +17,26 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from truthguard.backends.openai_chat import Emit, read_usage
+from truthguard.backends.openai_chat import Emit
 from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import COMPLETIONS, Features
 from truthguard.backends.openai_prompt_tokens import WAYS, Token, Way, written_tokens
-from truthguard.backends.openai_sending import Received, Sender
+from truthguard.backends.openai_sending import Sender
 from truthguard.backends.openai_tokenizer import ServerTokenizer
-from truthguard.backends.protocol import ContinuationScore, Reply, Score, Scores, Usage
+from truthguard.backends.openai_traffic import billed_tokens
+from truthguard.backends.protocol import ContinuationScore, Reply, Score, Scores
 from truthguard.backends.tokens import Pair
 from truthguard.records import Missing
 
-NO_USAGE = Usage()
-
-WAY_OUT = "mc1, mc2_mass and mc3 need it; mc2, mc_binary and written answers (truthful, correctness) still work"
+_STILL_WORK = (
+    "written answers (truthful, correctness) still work, and mc2 and mc_binary where the server gives top_logprobs"
+)
+WAY_OUT = f"mc1, mc2_mass and mc3 need it; {_STILL_WORK}"
 NO_TURNS = (
     "log-likelihoods are asked for at the completions endpoint, which knows no chat template: set"
-    " chat_template = false; mc2, mc_binary and written answers (truthful, correctness) still work with it"
+    f" chat_template = false; with it, {_STILL_WORK}"
 )
 
 _PROBES = ("The capital of France is", "Water boils at a temperature of")
@@ -70,39 +73,37 @@ class Scorer:
 
     async def score(self, request: Score, emit: Emit) -> None:
         """Answer one request: its context with each continuation."""
+        with self._sender.errand() as taken:
+            value = await self._answer(request)
+            now, usage = datetime.now(UTC), taken()
+            if isinstance(value, Missing):
+                emit(Reply(request, now, missing=value, usage=usage))
+            else:
+                emit(Reply(request, now, value=value, usage=usage))
+
+    async def _answer(self, request: Score) -> Scores | Missing:
         if (why := await self.refusal()) is not None:
-            emit(_missing(request, Missing("no_log_likelihoods", why)))
-            return
+            return Missing("no_log_likelihoods", why)
         if not isinstance(request.context, str):
-            emit(_missing(request, Missing("no_template", NO_TURNS)))
-            return
+            return Missing("no_template", NO_TURNS)
         try:
             if self._tokenizer is not None and self._features.by_ids:
-                read = await self._by_ids(self._tokenizer, request.context, request.continuations)
+                scores = await self._by_ids(self._tokenizer, request.context, request.continuations)
             else:
-                read = await self._by_text(request.context, request.continuations)
+                scores = await self._by_text(request.context, request.continuations)
         except Unanswered as error:
             # A reply with a gap would be kept as an answer; a request without one is asked again.
-            emit(_missing(request, error.missing, Usage(retries=error.retries)))
-            return
-        scores, usages = read
-        usage = Usage(
-            sum(each.prompt_tokens for each in usages),
-            sum(each.completion_tokens for each in usages),
-            sum(each.retries for each in usages),
-        )
-        emit(Reply(request, datetime.now(UTC), value=Scores(tuple(scores)), usage=usage))
+            return error.missing
+        return Scores(tuple(scores))
 
     async def _by_ids(
         self, tokenizer: ServerTokenizer, context: str, continuations: Sequence[str]
-    ) -> tuple[list[ContinuationScore], list[Usage]]:
-        split = await tokenizer.split(context, continuations)
-        read = await asyncio.gather(*(self._pair(pair) for pair in split.pairs))
-        return [score for score, _ in read], [Usage(retries=split.retries), *(usage for _, usage in read)]
+    ) -> list[ContinuationScore]:
+        return await asyncio.gather(*(self._pair(pair) for pair in await tokenizer.split(context, continuations)))
 
-    async def _pair(self, pair: Pair) -> tuple[ContinuationScore, Usage]:
+    async def _pair(self, pair: Pair) -> ContinuationScore:
         if pair.missing is not None:
-            return ContinuationScore(None, len(pair.continuation), pair.missing, merged=pair.merged), Usage()
+            return ContinuationScore(None, len(pair.continuation), pair.missing, merged=pair.merged)
         ids = [*pair.context, *pair.continuation]
 
         def read(tokens: list[Token]) -> ContinuationScore:
@@ -113,39 +114,35 @@ class Scorer:
 
         return await self._scored(ids, read)
 
-    async def _by_text(self, context: str, continuations: Sequence[str]) -> tuple[list[ContinuationScore], list[Usage]]:
+    async def _by_text(self, context: str, continuations: Sequence[str]) -> list[ContinuationScore]:
         # Spaces that end a context move to the continuation.
         text = context.rstrip(" ")
-        opening, own = await self._tokens(text) if text else ([], Usage())
+        opening = await self._tokens(text) if text else []
 
         def read(tokens: list[Token]) -> ContinuationScore:
             merged = [token.text for token in tokens[: len(opening)]] != [token.text for token in opening]
             return _summed(tokens[len(opening) :], merged=merged)
 
-        scored = await asyncio.gather(*(self._scored(context + each, read) for each in continuations))
-        return [score for score, _ in scored], [own, *(usage for _, usage in scored)]
+        return await asyncio.gather(*(self._scored(context + each, read) for each in continuations))
 
-    async def _scored(
-        self, prompt: Prompt, read: Callable[[list[Token]], ContinuationScore]
-    ) -> tuple[ContinuationScore, Usage]:
+    async def _scored(self, prompt: Prompt, read: Callable[[list[Token]], ContinuationScore]) -> ContinuationScore:
         try:
-            tokens, usage = await self._tokens(prompt)
+            tokens = await self._tokens(prompt)
         except Unanswered as error:
             if error.missing.kind != "does_not_fit":
                 raise
-            return ContinuationScore(None, 0, error.missing), Usage(retries=error.retries)
-        return read(tokens), usage
+            return ContinuationScore(None, 0, error.missing)
+        return read(tokens)
 
-    async def _tokens(self, prompt: Prompt) -> tuple[list[Token], Usage]:
+    async def _tokens(self, prompt: Prompt) -> list[Token]:
         way = next(way for way in WAYS if way.name == self._features.scoring)
-        received = await self._ask(way, prompt)
-        tokens = way.read(received.data)
+        tokens = way.read(await self._ask(way, prompt))
         if tokens is None:
             detail = f"POST {COMPLETIONS} with {way.name} brought no log-probabilities, though it did in the probe"
             raise Unanswered(Missing("no_logprobs", detail))
-        return tokens, read_usage(received)
+        return tokens
 
-    async def _ask(self, way: Way, prompt: Prompt) -> Received:
+    async def _ask(self, way: Way, prompt: Prompt) -> dict[str, Any]:
         body = {"model": self._model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0, "stream": False}
         return await self._sender.post(COMPLETIONS, body | way.parameters)
 
@@ -171,21 +168,20 @@ class Scorer:
     async def _written(self, prompt: str) -> list[Token]:
         """A few tokens that the server writes, with their own log-probabilities."""
         body = {"model": self._model, "prompt": prompt, "max_tokens": _PROBE_TOKENS, "temperature": 0.0}
-        received = await self._sender.post(COMPLETIONS, body | {"stream": False, "logprobs": 1})
-        return written_tokens(received.data)
+        return written_tokens(await self._sender.post(COMPLETIONS, body | {"stream": False, "logprobs": 1}))
 
     async def _check(self, way: Way, prompt: Prompt, written: list[Token]) -> tuple[list[Token], str | None]:
         """The prompt's tokens, and why their log-probabilities are not to be had this way; None where they are."""
         try:
-            received = await self._ask(way, prompt)
+            data = await self._ask(way, prompt)
         except Unanswered as error:
             if error.missing.kind in ("no_endpoint", "no_logprobs", "refused_parameter", "bad_request", "server_error"):
                 return [], f"refused ({error.missing.detail})"
             raise
-        tokens = way.read(received.data)
+        tokens = way.read(data)
         if tokens is None or len(tokens) <= len(written):
             return [], "ignored"
-        counted = read_usage(received).prompt_tokens
+        counted, _ = billed_tokens(data)
         if counted and counted != len(tokens):
             return tokens, f"wrong: {len(tokens)} numbers for {counted} tokens of the prompt"
         last = tokens[-len(written) :]
@@ -211,7 +207,7 @@ class Scorer:
     async def _ids_disproof(
         self, tokenizer: ServerTokenizer, way: Way, prompt: str, written: list[Token], by_text: list[Token]
     ) -> str | None:
-        (pair,) = (await tokenizer.split(prompt, (_text(written),))).pairs
+        (pair,) = await tokenizer.split(prompt, (_text(written),))
         ids = [*pair.context, *pair.continuation]
         if len(ids) != len(by_text):
             return f"are {len(ids)} for a text of {len(by_text)} tokens"
@@ -242,7 +238,3 @@ def _difference(one: Token, other: Token) -> float:
         return math.inf
     difference = abs(one.log_probability - other.log_probability)
     return math.inf if math.isnan(difference) else difference
-
-
-def _missing(request: Score, missing: Missing, usage: Usage = NO_USAGE) -> Reply:
-    return Reply(request, datetime.now(UTC), missing=missing, usage=usage)

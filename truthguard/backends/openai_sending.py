@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,39 +17,22 @@ from truthguard.backends.openai_failures import Failure, Unanswered, as_it_is, f
 from truthguard.backends.openai_features import Body, Features
 from truthguard.backends.openai_keys import Endpoint, Secret
 from truthguard.backends.openai_retry import Patience, retry_after
+from truthguard.backends.openai_traffic import Traffic
+from truthguard.backends.protocol import Usage
 from truthguard.errors import ModelError
 from truthguard.records import Missing
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+_MODELS = "/models"
 # What any HTTP request says; everything else that the environment may add stays away from foreign servers.
 _PLAIN_HEADERS = frozenset(
     {"host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length"}
 )
+# LiteLLM renames the header of the server behind it.
+_WAITS = ("retry-after", "llm_provider-retry-after")
 _LONGEST_CONNECT = 10.0  # seconds: a machine that is there answers a knock much sooner
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A reply's JSON object, and how often the request was sent again before it came."""
-
-    data: dict[str, Any]
-    retries: int
-
-
-@dataclass(slots=True)
-class Traffic:
-    """What has gone out and come back since the backend was made; it outlives a connection.
-
-    `sent` is what `max_requests` bounds: every request that answers or probes, repeated ones too. The list of
-    models, which costs nothing and is asked for once (`listed`), does not count.
-    """
-
-    sent: int = 0
-    listed: bool = False
-    answered: bool = False
-    stopped: Missing | None = None
 
 
 class Sender:
@@ -69,7 +52,6 @@ class Sender:
         key: Secret | None,
         concurrency: int,
         timeout_seconds: float,
-        max_requests: int | None,
         patience: Patience,
     ) -> None:
         self._client = client
@@ -80,13 +62,16 @@ class Sender:
         self._scrub = key.scrub if key is not None else as_it_is
         self._slots = asyncio.Semaphore(concurrency)
         self._timeout = timeout_seconds
-        self._most = max_requests
         self._patience = patience
         self._resume_at = 0.0
         self._first = _FirstAlone()
         self._dead: ModelError | None = None
 
-    async def post(self, path: str, body: Body) -> Received:
+    def errand(self) -> AbstractContextManager[Callable[[], Usage]]:
+        """What is sent within the block is counted together; the callable is what a reply took (Ledger.errand)."""
+        return self._traffic.ledger.errand()
+
+    async def post(self, path: str, body: Body) -> dict[str, Any]:
         """Send until there is a reply. `path` is below the base URL, or an absolute URL at the same server.
 
         Raises Unanswered where there is none, Refused where the server cannot answer such requests, ModelError
@@ -99,45 +84,48 @@ class Sender:
         """A server's words as they may be shown: shortened, and before that without the key."""
         return shorten(self._scrub(text))
 
-    async def get(self, path: str) -> Any:
-        """The JSON of a page; one attempt, which does not count against max_requests. Raises Unanswered."""
-        result = await self._once("GET", path, None)
+    async def list_models(self) -> Any:
+        """The server's list of models; one attempt, which does not count against max_requests. Raises Unanswered."""
+        result = await self._once("GET", _MODELS, None)
         if isinstance(result, Failure):
-            raise Unanswered(result.missing(f"GET {self._features.place(path)}", 1))
+            self._traffic.list_refusal = result
+            raise Unanswered(result.missing(f"GET {self._features.place(_MODELS)}", 1))
         return result
 
-    async def _persist(self, path: str, body: Body) -> Received:
-        sent = failures = 0
-        try:
-            while True:
-                fitted = self._features.fit(path, body)
-                result = await self._once("POST", path, fitted)
-                sent += 1
-                if isinstance(result, dict):
-                    self._traffic.answered = True
-                    return Received(result, sent - 1)
-                failure = result if isinstance(result, Failure) else self._no_object(result)
-                if not self._features.learn(path, fitted, failure):
-                    failures += 1
-                    await asyncio.sleep(self._wait(path, failure, failures))
-        except Unanswered as error:
-            error.retries = max(0, sent - 1)
-            raise
+    async def _persist(self, path: str, body: Body) -> dict[str, Any]:
+        failures = 0
+        again = False
+        while True:
+            fitted = self._features.fit(path, body)
+            result = await self._once("POST", path, fitted, again=again)
+            again = True
+            if isinstance(result, dict):
+                self._traffic.answered = True
+                self._traffic.ledger.billed(result)
+                return result
+            failure = result if isinstance(result, Failure) else self._no_object(result)
+            if not self._features.learn(path, fitted, failure):
+                failures += 1
+                await asyncio.sleep(self._wait(path, failure, failures))
 
-    async def _once(self, method: str, path: str, body: Body | None) -> Any:
+    async def _once(self, method: str, path: str, body: Body | None, *, again: bool = False) -> Any:
         """The reply's JSON, or what went wrong."""
         async with self._slots:
             await self._hold_back()
             if self._dead is not None:
                 raise self._dead
-            counts = method == "POST"
-            spent = counts and self._most is not None and self._traffic.sent >= self._most
-            if self._traffic.stopped is None and spent:
-                self._stop("max_requests", f"max_requests = {self._most} requests were sent")
             if self._traffic.stopped is not None:
                 raise Unanswered(self._traffic.stopped)
-            self._traffic.sent += counts
+            if method == "POST":
+                self._spend()
+                self._traffic.ledger.sent(again=again)
             return await self._call(method, path, body)
+
+    def _spend(self) -> None:
+        """Take one request of the budget, just before it is sent."""
+        budget = self._traffic.budget
+        if not budget.take():
+            self._stop("max_requests", f"max_requests = {budget.most} requests were sent")
 
     async def _call(self, method: str, path: str, body: Body | None) -> Any:
         import openai
@@ -150,8 +138,9 @@ class Sender:
                 else:
                     reply = await self._client.post(path, cast_to=object, body=body)
         except openai.APIStatusError as error:
-            header = error.response.headers.get("retry-after")
-            return from_status(error.status_code, error.body or error.message, header, self._scrub)
+            headers = error.response.headers
+            wait = next((headers[name] for name in _WAITS if name in headers), None)
+            return from_status(error.status_code, error.body or error.message, wait, self._scrub)
         except openai.APITimeoutError as error:
             if "Connect" in type(error.__cause__).__name__:
                 return Failure("unreachable", "no connection within the time limit")
@@ -197,17 +186,28 @@ class Sender:
         # What stands beside the API may be closed to all: that tells nothing of the key.
         if failure.status in (401, 403) and "://" not in path:
             self._die(f"{where} refuses the key (status {failure.status}: {failure.message}){self._key_hint()}")
-        if not self._traffic.answered and failure.reason == "unreachable":
+        if not self._traffic.answered:
+            self._give_up_all(where, failure)
+        missing = failure.missing(where, attempts)
+        if failure.reason == "unreachable":
+            self._stop(missing.kind, f"{missing.detail}; the server is gone: start it and run again")
+        raise Unanswered(missing)
+
+    def _give_up_all(self, where: str, failure: Failure) -> None:
+        """Raise ModelError where a server that has answered nothing yet shows that it never will."""
+        if failure.reason == "unreachable":
             self._die(f"no server answers at {self._endpoint.base_url} ({failure.message}): is it running?")
-        if not self._traffic.answered and (failure.status == 404 or failure.reason == "not_json"):
+        if self._features.unknown_model(failure):
+            self._die(f"{where}: {failure}; is the model's name right?{self._models_hint()}")
+        if failure.status == 404 or failure.reason == "not_json":
             self._die(
                 f"{where}: {failure}; is the model's name right, and does the address end as the server's API does"
                 f" (mostly in /v1)?{self._models_hint()}"
             )
-        missing = failure.missing(where, attempts)
-        if failure.reason == "unreachable":
-            self._stop("connection", f"{missing.detail}; the server is gone: start it and run again")
-        raise Unanswered(missing)
+        # LiteLLM without a database calls a wrong key a bad request, whatever is asked.
+        listing = self._traffic.list_refusal
+        if listing is not None and failure.status == 400 and str(listing) == str(failure):
+            self._die(f"{where} and GET {_MODELS} are refused alike ({failure}), as for a wrong key{self._key_hint()}")
 
     def _die(self, why: str) -> None:
         """Send nothing more: whoever waits for a turn would fail in the same way."""

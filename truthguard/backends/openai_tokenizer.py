@@ -29,19 +29,10 @@ _BEYOND = 2
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text's token ids, the model's window in tokens (None: not told), how often the request was sent again."""
+    """A text's token ids, and the model's window in tokens (None: not told)."""
 
     ids: tuple[int, ...]
     window: int | None
-    retries: int
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """One pair for each continuation, and how often requests for it were sent again."""
-
-    pairs: tuple[Pair, ...]
-    retries: int
 
 
 class ServerTokenizer:
@@ -57,16 +48,19 @@ class ServerTokenizer:
     async def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Raises Unanswered where there is no reply, or one of another form."""
         body = {"model": self._model, "prompt": text, "add_special_tokens": special}
-        received = await self._sender.post(self._url, body)
-        tokens, count, window = (received.data.get(name) for name in ("tokens", "count", "max_model_len"))
+        data = await self._sender.post(self._url, body)
+        tokens, count, window = (data.get(name) for name in ("tokens", "count", "max_model_len"))
         if not isinstance(tokens, list) or not all(map(_is_count, tokens)):
-            raise self._unfit(f"no list of token ids: {self._sender.shown(repr(received.data))}")
+            raise self._unfit(f"no list of token ids: {self._sender.shown(repr(data))}")
         if not _is_count(count) or count != len(tokens):
             raise self._unfit(f"{len(tokens)} token ids and count = {self._sender.shown(repr(count))}")
-        return Encoded(tuple(tokens), window if _is_count(window) else None, received.retries)
+        return Encoded(tuple(tokens), window if _is_count(window) else None)
 
-    async def split(self, context: str, continuations: Sequence[str]) -> Split:
-        """Raises Unanswered as `encode` does, and for an empty context that nothing can stand for."""
+    async def split(self, context: str, continuations: Sequence[str]) -> tuple[Pair, ...]:
+        """One pair for each continuation.
+
+        Raises Unanswered as `encode` does, and for an empty context that nothing can stand for.
+        """
         await self._complete(lambda tokenizer: Encoder(tokenizer, None), self._common)
         window = next(encoded.window for encoded in self._common.values())
         # These are sure to be wanted, so they are asked for side by side.
@@ -79,8 +73,7 @@ class ServerTokenizer:
             encoder = Encoder(tokenizer, None if window is None else window - _BEYOND)
             return encoder.pairs(context, continuations)
 
-        pairs = await self._complete(rule, found)
-        return Split(pairs, sum(found[key].retries for key in found.keys() - self._common.keys()))
+        return await self._complete(rule, found)
 
     async def _complete(self, rule: Callable[[_Known], T], found: dict[_Key, Encoded]) -> T:
         """What a rule makes of the encodings; `found` grows until it lacks none."""

@@ -112,11 +112,27 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as a server would bill them, and how often the request was sent again."""
+    """What a reply took: tokens as a server would bill them, how often a request was sent again, and how many were.
+
+    Of several replies to one request (five samples asked for at once) the first has all of it, the others nothing.
+    A reply may also take several requests (a log-likelihood for each continuation), or none where nothing was sent.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     retries: int = 0
+    requests: int = 1
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.retries + other.retries,
+            self.requests + other.requests,
+        )
+
+
+NO_USAGE = Usage(requests=0)
 
 
 @dataclass(frozen=True, slots=True)

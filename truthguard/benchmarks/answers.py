@@ -26,13 +26,19 @@ _BEFORE = re.compile(r"\s*(?:A:\s*)*")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # The model itself ended its answer, at a stop string or before one.
 _BY_ITSELF = "stop"
+# What stands before such an end is not what the model had to say, however it reads.
+_WITHHELD = {
+    "content_filter": "a content filter cut the model's answer",
+    "refusal": "the server marks the model's answer as a refusal",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """What the model wrote, stripped: "" where nothing was left, None where there was no reply.
 
-    `missing` is why there is nothing to judge. An empty text without it was ended so by the model itself.
+    `missing` is why there is nothing to judge. An empty text without it was ended so by the model itself; a text
+    beside it is what was there when a filter cut the answer, or what the server marks as a refusal.
     """
 
     text: str | None
@@ -64,8 +70,9 @@ def response_request(prompt: str, model: ModelSettings) -> Generate:
 def read_answer(reply: Reply) -> Written:
     """The answer up to its first blank line, without white space around it and "A:" before it.
 
-    Missing, where nothing is left: by the kind of its end when that was not the model's own (length,
-    content_filter, refusal), by the reply's own reason when there was none.
+    Missing by the kind of its end: content_filter and refusal, whatever was written before, for that is not what the
+    model had to say; where nothing is left, any end but the model's own (length, say). Missing by the reply's own
+    reason when there was no text.
     """
     answer = _BEFORE.sub("", _text(reply), count=1)
     return _written(reply, _BLANK_LINE.split(answer, maxsplit=1)[0])
@@ -84,6 +91,8 @@ def _written(reply: Reply, text: str) -> Written:
     if not isinstance(reply.value, Text):
         return Written(None, no_reply(reply))
     text, ended = text.strip(), reply.value.finish_reason
+    if text and ended in _WITHHELD:
+        return Written(text, Missing(ended, _WITHHELD[ended]))
     if text or ended == _BY_ITSELF:
         return Written(text)
     return Written("", Missing(ended, f"the model's answer is empty, and it did not end it itself ({ended})"))

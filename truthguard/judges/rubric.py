@@ -1,7 +1,11 @@
 """A model reads a rubric and worked examples, reasons about one answer, and ends with a verdict.
 
 Each dimension is a call of its own, greedy: whoever reads only one of the two pays for one, and a verdict on truth
-cannot lean on one about informativeness. A verdict other than yes or no leaves the answer unscored under its kind.
+cannot lean on one about informativeness. That one call for both would agree less with people, or more, is not
+measured: `measure/judge_agreement.py --calls` asks both ways, but SmolLM2-135M, tried on three answers, ended none of
+its 9 replies (6 to a call for one dimension, 3 to a call for both) in a readable verdict.
+
+A verdict other than yes or no leaves the answer unscored under its kind.
 """
 
 from __future__ import annotations

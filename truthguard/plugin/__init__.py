@@ -6,6 +6,7 @@ standard library.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from truthguard.plugin.state import STATE, State
 
     config.addinivalue_line("markers", "truthguard: a row of a thresholds file (select with -m truthguard)")
-    config.stash[STATE] = State(config)
+    state = config.stash[STATE] = State(config)
+    if config.getoption("truthguard_dry_run") or os.environ.get("TRUTHGUARD_DRY_RUN"):
+        from truthguard.plugin.dry_run import DryRun
+
+        config.pluginmanager.register(DryRun(state), "truthguard-dry-run")
     if config.getoption("truthguard"):
         path = str(config.rootpath / "thresholds.toml")
         if path not in config.args:

@@ -173,12 +173,12 @@ def _models(state: State, asked: Iterable[tuple[Plan, Iterable[Row]]]) -> list[s
             except UsageError as error:
                 problems.append(f"{plan.path}: {error}")
                 continue
-            found = [_misnamed(each) if state.dry_run else _obstacle(each, state.scripted) for each in named]
+            found = [misnamed(each) if state.dry_run else _obstacle(each, state.scripted) for each in named]
             problems += [f"{plan.path}: {problem}" for problem in found if problem]
     return problems
 
 
-def _misnamed(settings: ModelSettings) -> str | None:
+def misnamed(settings: ModelSettings) -> str | None:
     """Why no server can have this address. A dry run may estimate for a model that another machine has."""
     from truthguard.backends.openai import api_identity
     from truthguard.backends.openai_keys import is_api

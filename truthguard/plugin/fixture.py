@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -13,6 +13,9 @@ from truthguard.benchmarks.judging import undecidable
 from truthguard.benchmarks.labels import unmeasurable
 from truthguard.catalogue import BENCHMARKS, METRICS, default_prompt, printed_judge, variant
 from truthguard.errors import TruthguardError, UsageError, nearest
+from truthguard.plugin.collecting import misnamed
+from truthguard.plugin.estimating import REASON
+from truthguard.plugin.measuring import models
 from truthguard.records import Bar, BenchmarkSettings, Row, RowResult
 from truthguard.thresholds.gate import failure_text
 from truthguard.thresholds.gate import judge as hold_to_bar
@@ -93,7 +96,7 @@ class Truthguard:
         if metric not in METRICS:
             raise UsageError(f"unknown metric {metric!r}{nearest(metric, METRICS)}")
         check_limits(metric, min=bar.min, max=bar.max, max_unscored=max_unscored)
-        plan = self._plan(benchmark)
+        plan = plan_of(self._state, benchmark)
         questions = plan.questions[benchmark]
         categories = dict.fromkeys(question.category for question in questions.items)
         if category is not None and category not in categories:
@@ -103,7 +106,7 @@ class Truthguard:
         if reason:
             raise UsageError(f"{benchmark}: {reason}")
         if self._state.dry_run:
-            pytest.skip("dry run")
+            self._ask_nothing(plan, benchmark, metric)
         _, run = self._state.run(plan, benchmark, frozenset([metric]))
         judge_model = None if plan.judge.model is None else plan.judge.model.name
         name = variant(metric, plan.settings[benchmark].normalization)
@@ -119,27 +122,37 @@ class Truthguard:
         )
         return hold_to_bar(row, run, today=date.today()), run
 
-    def _plan(self, benchmark: str) -> Plan:
-        """The plan of the root directory's thresholds file where it has the benchmark, else one of defaults."""
-        from truthguard.plan import default_plan
+    def _ask_nothing(self, plan: Plan, benchmark: str, metric: str) -> NoReturn:
+        """A dry run: what the test would ask is counted at the end, and the test is skipped."""
+        __tracebackhide__ = True
+        for model in models(plan, benchmark, [metric]):
+            if model is not None and (problem := misnamed(model)):
+                raise UsageError(problem)
+        self._state.asked.append((benchmark, metric))
+        pytest.skip(REASON)
 
-        path = self._state.config.rootpath / "thresholds.toml"
-        model: dict[str, Any] = {}
-        judge = JudgeSpec()
-        if path.is_file():
-            plan = self._state.prepare(path)
-            if benchmark in plan.questions:
-                return plan
-            model, judge = dict(plan.file_model), plan.file_judge
-        options = self._state.options
-        return default_plan(
-            Path(self._state.config.rootpath),
-            BenchmarkSettings(benchmark, prompt=default_prompt(BENCHMARKS.get(benchmark, "questions"))),
-            options.model_settings(model),
-            judge=options.judge_settings(judge, model),
-            selection=options.selection(),
-            data=options.get("data"),
-        )
+
+def plan_of(state: State, benchmark: str) -> Plan:
+    """The plan of the root directory's thresholds file where it has the benchmark, else one of defaults."""
+    from truthguard.plan import default_plan
+
+    path = state.config.rootpath / "thresholds.toml"
+    model: dict[str, Any] = {}
+    judge = JudgeSpec()
+    if path.is_file():
+        plan = state.prepare(path)
+        if benchmark in plan.questions:
+            return plan
+        model, judge = dict(plan.file_model), plan.file_judge
+    options = state.options
+    return default_plan(
+        Path(state.config.rootpath),
+        BenchmarkSettings(benchmark, prompt=default_prompt(BENCHMARKS.get(benchmark, "questions"))),
+        options.model_settings(model),
+        judge=options.judge_settings(judge, model),
+        selection=options.selection(),
+        data=options.get("data"),
+    )
 
 
 def _score(result: RowResult) -> Score:

@@ -15,6 +15,8 @@ from truthguard.plan import Plan
 from truthguard.records import Identity, ModelSettings, Run
 from truthguard.runner import run, run_key
 from truthguard.store.answers import FILE_NAME, AnswerStore
+from truthguard.store.budget import RequestBudget
+from truthguard.store.encoding import digest
 from truthguard.store.session import SessionStore
 
 # Given a run's key and its benchmark, where to say how many of how many requests are answered.
@@ -155,12 +157,19 @@ class Measurement:
                 memo=self.answers,
                 allow_scripted=settings.name in self._scripted,
                 allowed_hosts=self._allowed_hosts,
+                budget=self._budget(settings),
             ),
             self.answers,
             max_age=timedelta(hours=settings.cache_max_age_hours),
         )
         self._open.append(_Open(settings, identity, backend))
         return backend
+
+    def _budget(self, settings: ModelSettings) -> RequestBudget | None:
+        """What all processes of the session may ask of one model (the same settings): the judge has its own."""
+        if settings.max_requests is None:
+            return None
+        return self.session.budget(digest(settings), settings.max_requests)
 
     def close(self) -> None:
         """Free the models that are open."""

@@ -12,13 +12,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from truthguard.errors import TruthguardError
-from truthguard.plugin.estimating import Estimate, estimate_lines
+from truthguard.plugin.estimating import Estimate
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
 from truthguard.records import Row, RowResult, Run
 from truthguard.report.drops import Compared
 from truthguard.report.terminal import Line, summary_lines
-from truthguard.text import visible
 
 _RESULT = TypeAdapter(RowResult)
 _ESTIMATE = TypeAdapter(tuple[str, tuple[Estimate, ...]])
@@ -195,8 +194,6 @@ class Results:
         terminalreporter.section("truthguard")
         runs, width = self._state.runs(), terminalreporter._tw.fullwidth
         lines = summary_lines(results, runs, verbose=verbosity, width=width, compared=self._compared(runs))
-        estimates = [each for found in self._state.estimates.values() for each in found]
-        lines += [Line(visible(f"dry run: {text}", 400)) for text in estimate_lines(estimates)]
         lines += self._updated
         lines += [Line(text) for text in self._notes]
         lines += [Line(f"warning: {text}", "yellow") for text in self._state.warnings()]

@@ -41,6 +41,8 @@ class State:
         self.results: dict[str, tuple[RowResult, str | None]] = {}
         # What a dry run found, by plan and benchmark: every row of a benchmark brings the same.
         self.estimates: dict[str, tuple[Estimate, ...]] = {}
+        # The benchmarks and metrics that tests asked for in a dry run, until a report carries them away.
+        self.asked: list[tuple[str, str]] = []
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         # The controller names the folder; it comes into being when the first run is kept in it.
@@ -171,10 +173,15 @@ class State:
         """What the item and its neighbours would ask, and the name under which it counts once."""
         from truthguard.plugin.estimating import estimate
 
-        name = f"{item.plan.path}:{item.row.benchmark}"
+        name = self.estimate_name(item.plan, item.row.benchmark)
         if name not in self.estimates:
             self.estimates[name] = estimate(item.plan, item.row.benchmark, self._asked(item))
         return name, self.estimates[name]
+
+    @staticmethod
+    def estimate_name(plan: Plan, benchmark: str) -> str:
+        """The name under which what is asked of one benchmark of a plan counts once."""
+        return f"{plan.path}:{benchmark}"
 
     def run(self, plan: Plan, benchmark: str, metrics: frozenset[str]) -> tuple[str, Run]:
         """One run of the session, computed by whoever asks first.
@@ -251,10 +258,11 @@ class State:
         ]
 
     def warnings(self) -> list[str]:
-        """What the stores had to put up with (a damaged cache set aside, say), in any process."""
+        """What the plans say, and what the stores had to put up with in any process: a damaged cache set aside, say."""
         from truthguard.store.session import SessionStore
 
-        return SessionStore(self.folder).warnings() if self.folder.is_dir() else []
+        of_plans = [text for plan in self.plans.values() for text in plan.warnings]
+        return of_plans + (SessionStore(self.folder).warnings() if self.folder.is_dir() else [])
 
     def close(self) -> None:
         """Free the model; the session's folder goes with the process that named it."""

@@ -99,7 +99,13 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run took, and what was unusual about it; `data` is what the loader counted, by its own names."""
+    """What a run took, and what was unusual about it; `data` is what the loader counted, by its own names.
+
+    `requests` are those that were sent, each once, and `retries` how often one was sent again: over HTTP the server
+    got the sum of both, so samples that come in one reply are one request and a log-likelihood of several choices is
+    several. Of a local model it is one for each context. `cached` of the requests were answered before this run;
+    they count, as their retries and tokens do, with what they took then.
+    """
 
     requests: int = 0
     retries: int = 0

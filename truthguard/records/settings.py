@@ -10,8 +10,9 @@ from typing import Literal
 class ModelSettings:
     """Which model answers, and how it is run.
 
-    The fields from `api_key_env` on are for a model behind an API. `cache_max_age_hours` is how long the kept
-    answers of a model without a digest serve.
+    The fields from `api_key_env` on are for a model behind an API. `max_requests` is what one session may send, all
+    its processes together, every attempt counted. `cache_max_age_hours` is how long the kept answers of a model
+    without a digest serve.
     """
 
     name: str

@@ -13,56 +13,63 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from truthguard.backends.protocol import Backend, Masses, Reply, Request, Scores
+from truthguard.backends.protocol import NO_USAGE, Backend, Generate, Masses, Reply, Request, Scores, Usage
 from truthguard.benchmarks.base import Dialogue, Role
 from truthguard.errors import ModelError, StoreError, UsageError
 from truthguard.records import Counts, Facts, ItemScores, Missing
 
 # Why a backend stopped asking: what it left out can be had later, and is no property of the items.
-STOPS = frozenset(["max_requests", "rate_limited", "quota"])
+STOPS = frozenset(["max_requests", "rate_limited", "quota", "unreachable"])
 # How many of how many requests are answered; the total grows when dialogues ask further.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
 class Tally:
-    """What the replies of a run amount to."""
+    """What the replies of a run amount to.
 
-    requests: int = 0
-    retries: int = 0
+    `usage` is what they took when they were made, kept ones included; `cached` of its requests were those of kept
+    ones.
+    """
+
+    replies: int = 0
+    usage: Usage = NO_USAGE
     cached: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     truncated: int = 0
     boundary_merges: int = 0
     oldest_answer: datetime | None = None
-    stopped: Missing | None = None
+    # What is still lacking because a backend stopped asking, by what was asked.
+    _left_out: dict[Request, Missing] = field(default_factory=dict, init=False)
+
+    @property
+    def stopped(self) -> Missing | None:
+        """Why replies are lacking that can be had later; None where a later attempt brought each of them."""
+        return next(iter(self._left_out.values()), None)
 
     def add(self, reply: Reply) -> None:
-        """Count a reply. Tokens and retries are what the answer took when it was made, kept ones included."""
-        self.requests += 1
-        self.cached += reply.cached
-        self.retries += reply.usage.retries
-        self.prompt_tokens += reply.usage.prompt_tokens
-        self.completion_tokens += reply.usage.completion_tokens
+        """Count a reply."""
+        self.replies += 1
+        self.usage += reply.usage
+        self.cached += reply.usage.requests if reply.cached else 0
         if isinstance(reply.value, Scores):
             self.truncated += sum(each.truncated for each in reply.value.continuations)
             self.boundary_merges += sum(each.merged for each in reply.value.continuations)
         elif isinstance(reply.value, Masses):
             self.truncated += reply.value.truncated
-        if self.stopped is None and reply.missing is not None and reply.missing.kind in STOPS:
-            self.stopped = reply.missing
+        self._left_out.pop(_asked(reply.request), None)
+        if reply.missing is not None and reply.missing.kind in STOPS:
+            self._left_out[_asked(reply.request)] = reply.missing
         if self.oldest_answer is None or reply.answered_at < self.oldest_answer:
             self.oldest_answer = reply.answered_at
 
     def counts(self) -> Counts:
         """The part of a run's counts that its traffic decides."""
         return Counts(
-            requests=self.requests,
-            retries=self.retries,
+            requests=self.usage.requests,
+            retries=self.usage.retries,
             cached=self.cached,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
             truncated=self.truncated,
             boundary_merges=self.boundary_merges,
         )
@@ -162,7 +169,7 @@ class _Rounds:
             replies[place][index] = reply
             part.tally.add(reply)
             self._report()
-        if part.tally.requests < part.total:
+        if part.tally.replies < part.total:
             raise _failed(backend, part, "it stopped before every request had its reply")
         return {place: [found[index] for index in sorted(found)] for place, found in replies.items()}
 
@@ -204,7 +211,12 @@ class _Rounds:
     def _report(self) -> None:
         if self._progress is not None:
             parts = self.parts.values()
-            self._progress(sum(part.tally.requests for part in parts), sum(part.total for part in parts))
+            self._progress(sum(part.tally.replies for part in parts), sum(part.total for part in parts))
+
+
+def _asked(request: Request) -> Request:
+    """What a further attempt asks again, however often and with whatever budget."""
+    return replace(request, attempt=0, max_tokens=0) if isinstance(request, Generate) else request
 
 
 def _drain(backend: Backend, part: Part, wanted: Sequence[Request]) -> Iterator[Reply]:
@@ -213,7 +225,7 @@ def _drain(backend: Backend, part: Part, wanted: Sequence[Request]) -> Iterator[
     except (StoreError, UsageError):
         raise
     except Exception as error:
-        if isinstance(error, ModelError) and part.tally.requests == 0:
+        if isinstance(error, ModelError) and part.tally.replies == 0:
             raise
         raise _failed(backend, part, _in_words(error)) from error
 
@@ -221,7 +233,7 @@ def _drain(backend: Backend, part: Part, wanted: Sequence[Request]) -> Iterator[
 def _failed(backend: Backend, part: Part, why: str) -> ModelError:
     return ModelError(
         f"{backend.identity().name} failed: {why}."
-        f" {part.tally.requests} of {part.total} requests were answered; a run with the same"
+        f" {part.tally.replies} of {part.total} requests were answered; a run with the same"
         " cache asks only for the rest"
     )
 

@@ -18,6 +18,7 @@ from truthguard import errors
 from truthguard.errors import StoreError, TruthguardError
 from truthguard.records import Run
 from truthguard.store.atomic import write_atomically
+from truthguard.store.budget import RequestBudget
 from truthguard.store.encoding import FormError, decode, encode, from_bytes, to_bytes
 
 
@@ -155,6 +156,10 @@ class SessionStore:
             yield
         finally:
             lock.release()
+
+    def budget(self, name: str, most: int) -> RequestBudget:
+        """The budget of this name, which all processes of the session spend together."""
+        return RequestBudget(self._folder / f"requests-{name}", most)
 
     def progress(self, key: str) -> ProgressNote:
         """Where to say how far the run with this key is."""

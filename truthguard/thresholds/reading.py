@@ -149,6 +149,7 @@ def _judge(checker: Checker, raw: Mapping[str, Any]) -> JudgeSpec | None:
         line=checker.lines["judge", "kind"],
         settings=MappingProxyType({key: value for key, value in keys.items() if key in _JUDGES_OWN}),
         model=MappingProxyType(_as_settings(models)),
+        lines=MappingProxyType({key: checker.lines["judge", key] for key in keys}),
         requires=MappingProxyType(keys.get("requires", {})),
         trust=keys.get("trust"),
     )

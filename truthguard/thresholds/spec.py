@@ -78,14 +78,16 @@ class BenchmarkTable:
 class JudgeSpec:
     """[judge]: `settings` are its own keys, `model` those of its model, only the ones that are set.
 
-    The names are the fields' of JudgeSettings and ModelSettings. `line` is where its kind is set, or the table.
-    `requires` is what the judge must have reached ("truthful_judge.accuracy" and the like), `trust` the file that
-    says what it has reached, as the path stands there.
+    The names are the fields' of JudgeSettings and ModelSettings. `line` is where its kind is set, or the table;
+    `lines` has that of every key that is set, under the file's own names. `requires` is what the judge must have
+    reached ("truthful_judge.accuracy" and the like), `trust` the file that says what it has reached, as the path
+    stands there.
     """
 
     line: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
     requires: Mapping[str, float] = field(default_factory=dict)
     trust: str | None = None
 

@@ -1,9 +1,9 @@
 """A model reads a rubric and worked examples, reasons about one answer, and ends with a verdict.
 
 Each dimension is a call of its own, greedy: whoever reads only one of the two pays for one, and a verdict on truth
-cannot lean on one about informativeness. That one call for both would agree less with people, or more, is not
-measured: `measure/judge_agreement.py --calls` asks both ways, but SmolLM2-135M, tried on three answers, ended none of
-its 9 replies (6 to a call for one dimension, 3 to a call for both) in a readable verdict.
+cannot lean on one about informativeness. `measure/judge_agreement.py --calls` asks both ways and prints how far each
+agrees with people. With SmolLM2-135M on 40 public answers neither has a readable verdict (80 single replies: 74
+unparsed, 6 cut; 40 combined ones: 38 and 2), so nothing measured speaks for one call.
 
 A verdict other than yes or no leaves the answer unscored under its kind.
 """

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tests.report.test_terminal import result, texts
-from truthguard.records import Bar, Drop, RowResult
-from truthguard.report.drops import Compared, drop_lines
+from truthguard.records import Bar, Compared, Drop, RowResult
+from truthguard.report.drops import drop_lines
 from truthguard.report.terminal import summary_lines
 
 DROP = Drop(

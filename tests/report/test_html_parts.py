@@ -17,7 +17,7 @@ from truthguard.report.html import figures
 from truthguard.report.html.judged import choice_of, grade_pairs, label_confusion, pair_confusion
 from truthguard.report.html.measures import Measure, changed, measures, seen
 from truthguard.report.html.pairing import Pairing, differences, incomparable, moves
-from truthguard.report.html.restored import bar_of, known, other_keys, result_of, run_of, scores_of
+from truthguard.report.html.restored import known, other_keys
 from truthguard.report.html.sheet import Sheet, colour, dots, house_style
 from truthguard.report.html.writing import block
 from truthguard.text import visible
@@ -228,28 +228,10 @@ def test_the_agreement_of_each_kind_of_set_is_drawn() -> None:
     assert verdicts.caption == "the judge agrees on 0 of 1 (0.0%)"
 
 
-# A record's values as what they were made of
-
-
-def test_a_record_gives_back_its_runs_and_rows() -> None:
-    """What the summary needs is all there."""
-    made = record(n=12).record
-    run = run_of(made.runs[0])
-    assert run.items == tuple(map(scores_of, made.runs[0].items))
-    result = result_of(made.rows[0], run)
-    assert isinstance(result.summary, MetricSummary)
-    assert (result.row.judge, result.row.category) == (None, None)
-    assert result_of(made.rows[3], run).row.judge == "rubric, openai:some-judge"
-    assert result_of(made.rows[6], run).row.category == "Kitchen lore"
-    own = replace(made.rows[0], slice="own-0003")
-    assert result_of(own, run).row.item == "own-0003"
-
-
 def test_a_bar_keeps_what_this_version_does_not_know() -> None:
     """As text, so that nothing of the bar is left unsaid."""
-    recorded = {"min": 0.2, "max": "much", "block_on": "proof", "newer": 0.02}
-    assert bar_of(recorded) == Bar(min=0.2, block_on="proof")
-    assert other_keys(recorded) == ["max much", "newer 0.02"]
+    recorded = {"min": 0.2, "max": "much", "block_on": "proof", "max_drop": 0, "drop_block_on": "never", "newer": 0.02}
+    assert other_keys(recorded) == ["max much", "drop_block_on never", "newer 0.02"]
 
 
 # Charts

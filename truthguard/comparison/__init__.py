@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truthguard.comparison.comparable import differences
+from truthguard.comparison.comparable import compared, differences
 from truthguard.comparison.comparing import compare, compare_all
 
-__all__ = ["compare", "compare_all", "differences"]
+__all__ = ["compare", "compare_all", "compared", "differences"]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from truthguard.catalogue import GRADING_KINDS, asks_judge, decided_by, metric_of
 from truthguard.changes import changed, changes, weight_changes
 from truthguard.metrics.participation import part_of
-from truthguard.records import BaselineItem, BaselineRun, BenchmarkKind, Identity, ItemScores, JudgeRun, Run
+from truthguard.records import (
+    Baseline,
+    BaselineItem,
+    BaselineRun,
+    BenchmarkKind,
+    Compared,
+    Identity,
+    ItemScores,
+    JudgeRun,
+    Run,
+)
 from truthguard.text import visible
 
 _TURNS = ("chat_template", "system_prompt")
@@ -60,6 +70,16 @@ def differences(run: Run, baseline: BaselineRun) -> tuple[str, ...]:
         lines += changes("the judge's ", was.settings, now.settings)
         lines += _prompt_changes(was, now)
     return tuple(lines)
+
+
+def compared(baselines: Iterable[Baseline], runs: Iterable[Run]) -> tuple[Compared, ...]:
+    """What differs besides the values between each run and each baseline that has its benchmark."""
+    return tuple(
+        Compared(run.benchmark, baseline.name, baseline.created, differences(run, before))
+        for run in runs
+        for baseline in baselines
+        if (before := baseline.runs.get(run.benchmark)) is not None
+    )
 
 
 def _model_changes(who: str, was: Identity | None, now: Identity | None) -> Iterator[str]:

@@ -20,7 +20,12 @@ REMEDY = "make a new baseline: run the baseline's model once more, with --truthg
 
 
 def compare_all(row: Row, run: Run, baselines: Sequence[Baseline]) -> tuple[Drop | Missing, ...]:
-    """The row beside each baseline. Under proof each may block, so each test has its share of the row's alpha."""
+    """The row beside each baseline. Under proof each may block, so each test has its share of the row's alpha.
+
+    Empty for one item's row, of which nothing can be shown, and for a run that was not asked to the end.
+    """
+    if row.item is not None or not run.complete:
+        return ()
     return tuple(compare(row, run, baseline, baselines=len(baselines)) for baseline in baselines)
 
 

@@ -73,7 +73,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
     if config.stash[STATE].file_named:
         return
-    for name in ("json", "markdown", "update-thresholds", "baseline", "save-baseline"):
+    for name in ("json", "html", "markdown", "update-thresholds", "baseline", "save-baseline"):
         if config.getoption(f"truthguard_{name.replace('-', '_')}"):
             terminalreporter.write_line(
                 f"truthguard: --truthguard-{name} did nothing: it is about the rows of a thresholds file, and no"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from truthguard.comparison import differences
 from truthguard.errors import Mistake, TruthguardError, UsageError
 from truthguard.plugin.saving import Measured
-from truthguard.records import Baseline, Drop, Missing, Row, RowResult, Run
-from truthguard.report.drops import Compared
+from truthguard.records import Baseline, Row, RowResult
 from truthguard.store.baseline import read_baseline, write_baseline
 from truthguard.text import visible
 from truthguard.thresholds.gate import judge as hold_to_bar
@@ -44,24 +42,6 @@ def read_baselines(paths: Sequence[Path]) -> tuple[Baseline, ...]:
     if len({baseline.name for baseline in found}) < len(found):
         found = [replace(baseline, name=str(path)) for baseline, path in zip(found, paths, strict=True)]
     return tuple(found)
-
-
-def unsaid(row: Row, drops: Iterable[Drop | Missing]) -> Iterator[str]:
-    """Why a row without max_drop is not compared: what is so of the whole benchmark, and of the whole row."""
-    if row.max_drop is None:
-        for drop in drops:
-            if isinstance(drop, Missing) and (row.category is None or drop.kind in ("no_benchmark", "not_comparable")):
-                yield f"{row.benchmark}: {drop.detail}"
-
-
-def compared(baselines: Iterable[Baseline], runs: Iterable[Run]) -> tuple[Compared, ...]:
-    """What differs besides the values between each run and each baseline that has its benchmark."""
-    return tuple(
-        Compared(run.benchmark, baseline.name, baseline.created, differences(run, before))
-        for run in runs
-        for baseline in baselines
-        if (before := baseline.runs.get(run.benchmark)) is not None
-    )
 
 
 def save(path: Path, measured: Sequence[Measured], unmeasured: Iterable[RowResult]) -> tuple[list[str], list[str]]:

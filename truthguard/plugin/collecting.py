@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 
 from truthguard.errors import UsageError
 from truthguard.plugin.state import STATE, State
+from truthguard.store.outputs import named_twice, unwritable
 
 if TYPE_CHECKING:
     from truthguard.plan import Plan
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from truthguard.records import ModelSettings, Row
 
 # The options that name a file to write.
-_FILES = ("json", "save-trust", "save-baseline", "markdown")
+_FILES = ("json", "save-trust", "save-baseline", "html", "markdown")
 
 
 def named_files(config: pytest.Config) -> list[Path]:
@@ -77,15 +77,15 @@ def _takes_all(config: pytest.Config) -> bool:
 
 def _outputs(state: State) -> Iterator[str]:
     """What would be written where it cannot be: found before the work, not after it."""
-    named = [(name, path) for name in _FILES if (path := state.options.get(name)) is not None]
-    for name, path in named:
+    named = [(f"--truthguard-{name}", path) for name in _FILES if (path := state.options.get(name)) is not None]
+    for option, path in named:
         if problem := _unwritable(path, state):
-            yield f"--truthguard-{name} {path}: {problem}"
-        elif name == "save-trust" and os.path.isfile(path):
+            yield f"{option} {path}: {problem}"
+        elif option == "--truthguard-save-trust" and os.path.isfile(path):
             yield from _no_trust_file(path)
-    for (name, path), (other, second) in combinations(named, 2):
-        if os.path.realpath(path) == os.path.realpath(second):
-            yield f"--truthguard-{other} {second}: this is the file of --truthguard-{name} too; name another file"
+        elif option == "--truthguard-html":
+            yield from _no_html(option)
+    yield from named_twice(named)
     for path in state.originals:
         if not os.access(path, os.W_OK) or not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
             yield f"--truthguard-update-thresholds: {path}: no permission to write there"
@@ -96,17 +96,19 @@ def _outputs(state: State) -> Iterator[str]:
 
 def _unwritable(path: Path, state: State) -> str | None:
     """Why a file cannot be written there, or must not be."""
-    if os.path.isdir(path):
-        return "this is a folder; name a file"
-    if os.path.exists(path) and not os.path.isfile(path):
-        return "this is no regular file; name one, or a new one"
-    if not os.path.isdir(path.parent):
-        return f"the folder {path.parent} does not exist"
-    if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
-        return "no permission to write there"
+    if problem := unwritable(path):
+        return problem
     if any(os.path.exists(path) and os.path.samefile(path, other) for other in state.plans):
         return "this is the thresholds file itself; name another file"
     return None
+
+
+def _no_html(option: str) -> Iterator[str]:
+    """What a page is made with is an extra."""
+    from truthguard.report.html import missing_extra
+
+    if missing := missing_extra():
+        yield f"{option}: {missing}"
 
 
 def _no_trust_file(path: Path) -> Iterator[str]:

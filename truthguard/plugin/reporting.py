@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from truthguard.plan import Plan
@@ -10,31 +11,39 @@ from truthguard.records import Baseline, RowResult, Run
 from truthguard.report.changed import changed_items
 from truthguard.report.github import append_summary, benchmark_errors, in_repository
 from truthguard.report.markdown import markdown, public_benchmarks
-from truthguard.store.atomic import write_atomically
+from truthguard.store.record import make_record
 
 
 def page_of(
     results: Sequence[RowResult], runs: Sequence[Run], plans: Iterable[Plan], baselines: Sequence[Baseline]
 ) -> str:
     """The page of a session; of two baselines the first is the one that items are shown beside."""
-    trust = [
-        f"{plan.path.name} requires {name} of at least {least:g}"
-        for plan in plans
-        for name, least in plan.requires.items()
-    ]
+    trust = _requirements(plans)
     if not baselines:
         return markdown(results, runs, trust=trust)
     changed = changed_items(results, runs, baselines[0])
     return markdown(results, runs, changed, baseline=baselines[0].name, trust=trust)
 
 
-def write_page(page: str, path: Path) -> list[str]:
-    """Write the page to the file of --truthguard-markdown; problems that must fail the session."""
-    try:
-        write_atomically(path.resolve(), page.encode("utf-8"))
-    except OSError as error:
-        return [f"--truthguard-markdown {path}: the page was not written: {error}"]
-    return []
+def html_of(
+    results: Sequence[RowResult], runs: Sequence[Run], plans: Iterable[Plan], baselines: Sequence[Path]
+) -> str:
+    """The page of a session for a browser, beside the baselines of these files. Raises DataError for one of them."""
+    from truthguard.report.html import NamedRecord, html_report, read_named
+
+    plans = list(plans)
+    name = ", ".join(dict.fromkeys(plan.path.name for plan in plans))
+    session = NamedRecord(name, make_record(results, runs, datetime.now(UTC)))
+    return html_report([session, *read_named(baselines)], trust="; ".join(_requirements(plans)) or None)
+
+
+def _requirements(plans: Iterable[Plan]) -> list[str]:
+    """What the thresholds files require of the judge, whose rows are errors until it has earned it."""
+    return [
+        f"{plan.path.name} requires {name} of at least {least:g}"
+        for plan in plans
+        for name, least in plan.requires.items()
+    ]
 
 
 def step_summary(page: str, environ: Mapping[str, str]) -> list[str]:

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from truthguard.errors import TruthguardError
+from truthguard.errors import TruthguardError, UsageError
 from truthguard.plugin.estimating import Estimate
 from truthguard.plugin.items import GateRow
 from truthguard.plugin.state import State
-from truthguard.records import Row, RowResult, Run
-from truthguard.report.drops import Compared
+from truthguard.records import Compared, Row, RowResult, Run
 from truthguard.report.terminal import Line, summary_lines
 
 _RESULT = TypeAdapter(RowResult)
@@ -81,6 +80,7 @@ class Results:
         if self._state.is_worker or not self._state.results:
             return
         self._problems += self._ungated()
+        self._problems += self._html()  # first of the files: a later one may take the place of a baseline
         self._problems += self._write()
         self._problems += self._save_trust()
         stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED or session.shouldstop or session.shouldfail
@@ -144,18 +144,43 @@ class Results:
             return []
         if path is None and not (on_github and os.environ.get("GITHUB_STEP_SUMMARY")):
             return []
-        from truthguard.plugin.reporting import page_of, step_summary, write_page
+        from truthguard.plugin.reporting import page_of, step_summary
+        from truthguard.store.outputs import write_page
 
         plans, baselines = self._state.plans.values(), self._state.baselines
         page = page_of(self._named(), self._state.runs(), plans, baselines)
         if on_github:
             self._notes += step_summary(page, os.environ)
-        return [] if path is None else write_page(page, path)
+        try:
+            if path is not None:
+                write_page(path, page, "--truthguard-markdown")
+        except TruthguardError as error:
+            return [str(error)]
+        return []
+
+    def _html(self) -> list[str]:
+        path = self._state.options.get("html")
+        if path is None:
+            return []
+        if self._state.dry_run:
+            self._notes.append(f"--truthguard-html {path} was not written: a dry run measures nothing")
+            return []
+        from truthguard.plugin.reporting import html_of
+        from truthguard.store.outputs import write_page
+
+        plans, baselines = self._state.plans.values(), self._state.options.get("baseline", ())
+        try:
+            write_page(path, html_of(self._named(), self._state.runs(), plans, baselines), "--truthguard-html")
+        except UsageError as error:
+            return [f"--truthguard-html {path}: the page was not written: {error}"]
+        except TruthguardError as error:
+            return [str(error)]
+        return []
 
     def _compared(self, runs: list[Run]) -> tuple[Compared, ...]:
         if not self._state.baselines:
             return ()
-        from truthguard.plugin.baselines import compared
+        from truthguard.comparison import compared
 
         return compared(self._state.baselines, runs)
 

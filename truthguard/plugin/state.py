@@ -129,7 +129,7 @@ class State:
         from datetime import date
 
         from truthguard.catalogue import metric_of
-        from truthguard.plugin.baselines import unsaid
+        from truthguard.report.drops import unsaid
         from truthguard.thresholds.gate import judge
 
         asked, trust = self._asked(item), self.trust(item.plan)
@@ -154,8 +154,8 @@ class State:
         return self._baselines
 
     def _drops(self, row: Row, run: Run) -> tuple[Drop | Missing, ...]:
-        """The row beside each baseline; one item's is not compared, nor is what was not asked to the end."""
-        if not self.baselines or row.item is not None or not run.complete:
+        """The row beside each baseline."""
+        if not self.baselines:
             return ()
         from truthguard.comparison import compare_all
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truthguard.records.baseline import Baseline, BaselineItem, BaselineRun
+from truthguard.records.baseline import Baseline, BaselineItem, BaselineRun, Compared
 from truthguard.records.gate import Bar, BlockOn, CorrectedRate, Row, RowResult, Verdict
 from truthguard.records.items import (
     BenchmarkKind,
@@ -44,6 +44,7 @@ __all__ = [
     "BenchmarkSettings",
     "BlockOn",
     "Choice",
+    "Compared",
     "CorrectedRate",
     "Counts",
     "Drop",

@@ -42,3 +42,13 @@ class Baseline:
     truthguard: str
     created: datetime
     runs: Mapping[str, BaselineRun] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A benchmark that was compared with a baseline, and what differs between the two runs, in words."""
+
+    benchmark: str
+    baseline: str
+    created: datetime
+    differences: tuple[str, ...]

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 
 from truthguard.changes import changes_text, improved, improvement_text, power_text
-from truthguard.records import Drop, RowResult
+from truthguard.records import Compared, Drop, Missing, Row, RowResult
 from truthguard.report.words import counted
 from truthguard.text import visible
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A benchmark that was compared with a baseline, and what differs between the two runs, in words."""
-
-    benchmark: str
-    baseline: str
-    created: datetime
-    differences: tuple[str, ...]
 
 
 def drop_lines(results: Sequence[RowResult], compared: Sequence[Compared] = (), *, verbose: int = 0) -> list[str]:
@@ -57,6 +45,14 @@ def drop_text(result: RowResult, drop: Drop) -> str:
     parts.append(power_text(row, drop))
     text = "; ".join(filter(None, parts))
     return f"{improvement_text(drop)}; {text}" if improved(drop) else text
+
+
+def unsaid(row: Row, drops: Iterable[Drop | Missing]) -> Iterator[str]:
+    """Why a row without max_drop is not compared: what is so of the whole benchmark, and of the whole row."""
+    if row.max_drop is None:
+        for drop in drops:
+            if isinstance(drop, Missing) and (row.category is None or drop.kind in ("no_benchmark", "not_comparable")):
+                yield f"{row.benchmark}: {drop.detail}"
 
 
 def _matters(result: RowResult) -> bool:

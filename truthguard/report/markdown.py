@@ -16,7 +16,7 @@ from truthguard.metrics.doubts import Doubt, below_half
 from truthguard.records import Drop, RowResult, Run, Verdict
 from truthguard.report.changed import Changed
 from truthguard.report.inert import code
-from truthguard.report.terminal import WORDS, bar_text, slice_name
+from truthguard.report.terminal import WORDS, bars_text, slice_name
 from truthguard.report.words import NOUNS, counted
 from truthguard.text import named, visible
 
@@ -137,20 +137,11 @@ def _cells(result: RowResult, public: Collection[str]) -> dict[str, str]:
         "score": "–" if estimate is None else f"{estimate:.4f}",
         "interval": _interval(None if summary is None else summary.low, None if summary is None else summary.high),
         "n": n,
-        "bar": _bar(result),
+        "bar": "–" if bars_text(row) == "-" else bars_text(row),
         "drop": "; ".join(_drop(drop, len(result.drops) > 1) for drop in result.drops),
         "verdict": (f"**{word}**" if result.verdict in ("fail", "error") else word)
         + (f": {code(why, REASON)}" if why else ""),
     }
-
-
-def _bar(result: RowResult) -> str:
-    row = result.row
-    bars = [bar_text(row.bar)] if row.bar else []
-    if row.max_drop is not None:
-        other = "" if row.drop_block_on == "proof" else f" ({row.drop_block_on})"
-        bars.append(f"max_drop {row.max_drop}{other}")
-    return ", ".join(bars) or "–"
 
 
 def _drop(drop: Drop, several: bool) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truthguard.catalogue import printed_name
-from truthguard.records import Bar, Row, RowResult, Run, Verdict
-from truthguard.report.drops import Compared, drop_lines
+from truthguard.records import Bar, Compared, Row, RowResult, Run, Verdict
+from truthguard.report.drops import drop_lines
 from truthguard.report.runs import run_lines
 from truthguard.report.trust import corrected_lines
 from truthguard.report.words import counted
@@ -155,7 +155,7 @@ def _cells(result: RowResult) -> dict[str, str]:
         "score": f"{summary.estimate:.4f}" if scored and summary else "-",
         "interval": interval,
         "n": n,
-        "bar": _bars(result.row),
+        "bar": bars_text(result.row),
         "margin": _signed(margin(result)),
         "verdict": result.verdict.replace("_", " "),
         "chance": "-" if summary is None or summary.chance is None else f"{summary.chance:.4f}",
@@ -174,8 +174,12 @@ def bar_text(bar: Bar) -> str:
     return ", ".join(parts) + ("" if bar.block_on == "estimate" else f" ({bar.block_on})")
 
 
-def _bars(row: Row) -> str:
-    """The bars of score and drop as the file has them; a drop blocks by proof unless the file says otherwise."""
+def bars_text(row: Row) -> str:
+    """The bars of score and drop as the file has them; a drop blocks by proof unless the file says otherwise.
+
+    >>> bars_text(Row("faq[mc1]", "faq", "mc1", 1, Bar(min=0.22), max_drop=0.02))
+    'min 0.22, max_drop 0.02'
+    """
     if row.max_drop is None:
         return bar_text(row.bar)
     other = "" if row.drop_block_on == "proof" else f" ({row.drop_block_on})"

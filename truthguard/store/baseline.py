@@ -81,21 +81,27 @@ def read_baseline(path: Path) -> Baseline:
     Raises DataError as truthguard.store.record.read_record does; for two runs of one benchmark; and with the line of
     each for an item that occurs twice and a value that its metric cannot have.
     """
+    return read_with_record(path)[0]
+
+
+def read_with_record(path: Path) -> tuple[Baseline, record.Record | None]:
+    """A baseline as `read_baseline` reads it, and the record that the file is: None where it is a baseline."""
     data = strict.document(path, _FILE)
     if "baseline" in data:
         file = strict.of_form(path, data, _File, _FILE)
         runs = [_read(run, path, f"baseline[{place}]") for place, run in enumerate(file.baseline)]
-        found = Baseline(path.name, file.truthguard, file.created, {run.benchmark: run for run in runs})
-    else:
-        whole = strict.of_form(path, data, record.Record, record.FILE)
-        runs = [_of_record(run) for run in whole.runs]
-        found = Baseline(path.name, whole.truthguard, whole.created, {run.benchmark: run for run in runs})
+        return _checked(path, file.truthguard, file.created, runs), None
+    whole = strict.of_form(path, data, record.Record, record.FILE)
+    return _checked(path, whole.truthguard, whole.created, [_of_record(run) for run in whole.runs]), whole
+
+
+def _checked(path: Path, truthguard: str, created: datetime, runs: Sequence[BaselineRun]) -> Baseline:
     names = [run.benchmark for run in runs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError([Mistake(f"two runs of {', '.join(twice)}: expected one of each benchmark", path)])
     if mistakes := list(islice((mistake for run in runs for mistake in _impossible(run, path)), _MOST_MISTAKES)):
         raise DataError(mistakes)
-    return found
+    return Baseline(path.name, truthguard, created, {run.benchmark: run for run in runs})
 
 
 # Writing

@@ -35,7 +35,7 @@ from truthguard.records import (
 from truthguard.store import strict
 from truthguard.store.encoding import encode
 
-SCHEMA = 3
+SCHEMA = 4
 FILE = strict.Kind("record", "--truthguard-json", SCHEMA, '"schema", "rows" and "runs"')
 
 
@@ -70,7 +70,7 @@ class RecordedItem:
     """One item. A NaN log-likelihood is None in `choices`, and `reasons` says so under its field's name.
 
     A reason without a value is of a metric that leaves the item out by its definition; items with equal `group` share
-    a prompt.
+    a prompt. `degenerate` names what of it tells of a dead backend (records.ItemScores).
     """
 
     id: str
@@ -82,6 +82,7 @@ class RecordedItem:
     choices: tuple[ScoredChoice, ...]
     samples: tuple[Sample, ...]
     group: str | None = None
+    degenerate: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,12 @@ def write_record(path: Path, rows: Sequence[RowResult], runs: Sequence[Run]) -> 
     UTF-8 without a byte order mark; -inf is the string "-inf"; lone surrogates become U+FFFD. Raises StoreError
     when the folder does not exist or the file cannot be written.
     """
-    strict.write(path, make_record(rows, runs, datetime.now(UTC)), FILE)
+    save_record(path, make_record(rows, runs, datetime.now(UTC)))
+
+
+def save_record(path: Path, record: Record) -> None:
+    """Write a record as `write_record` does."""
+    strict.write(path, record, FILE)
 
 
 def read_record(path: Path) -> Record:
@@ -240,6 +246,7 @@ def _item(item: ItemScores) -> RecordedItem:
         choices=tuple(map(_choice, item.choices)),
         samples=item.samples,
         group=item.group,
+        degenerate=item.degenerate,
     )
 
 

@@ -106,7 +106,7 @@ def bar_of(recorded: Mapping[str, object]) -> Bar:
 def drop_bar_of(recorded: Mapping[str, object]) -> tuple[float | None, BlockOn]:
     """The bar of a row's drop, and what blocks there."""
     given: Any = recorded.get("max_drop")
-    block_on = next((name for name in _BLOCK_ON if name == recorded.get("drop_block_on")), "proof")
+    block_on: BlockOn = next((name for name in _BLOCK_ON if name == recorded.get("drop_block_on")), "proof")
     return (float(given) if _is_number(given) else None), block_on
 
 

@@ -35,19 +35,19 @@ def held_drops(row: Row, drops: Sequence[Drop]) -> tuple[bool, str]:
     """
     passed, words = True, []
     for drop in drops:
-        side = _side(row, drop)
+        found = side(row, drop)
         if row.drop_block_on == "estimate":
-            met = side != "above"
+            met = found != "above"
         else:
-            met = side != "above" if row.drop_block_on == "proof" else side == "within"
+            met = found != "above" if row.drop_block_on == "proof" else found == "within"
         passed &= met
-        if text := _held_text(row, drop, side):
+        if text := _held_text(row, drop, found):
             words.append(text)
     return passed, "; ".join(words)
 
 
-def _side(row: Row, drop: Drop) -> Literal["above", "within", "undecided"]:
-    """Where the drop lies: by the number itself, or by what a test shows."""
+def side(row: Row, drop: Drop) -> Literal["above", "within", "undecided"]:
+    """Where the drop lies beside its bar: by the number itself, or by what a test shows."""
     bar = row.max_drop or 0.0
     if row.drop_block_on == "estimate":
         return "within" if at_most(drop.estimate, bar) else "above"
@@ -56,16 +56,16 @@ def _side(row: Row, drop: Drop) -> Literal["above", "within", "undecided"]:
     return "within" if drop.p_less is not None and drop.p_less <= drop.alpha else "undecided"
 
 
-def _held_text(row: Row, drop: Drop, side: Literal["above", "within", "undecided"]) -> str:
+def _held_text(row: Row, drop: Drop, found: Literal["above", "within", "undecided"]) -> str:
     estimate, bar = _digits(row, drop)
     where, level = f"against {visible(drop.baseline)}", f"alpha = {drop.alpha:.3g}"
-    if side == "above":
+    if found == "above":
         by_number = row.drop_block_on == "estimate"
         shown = "" if by_number else f", shown by a one-sided test: p = {drop.p_greater:.3g}, {level}"
         return f"drop {estimate} > {bar} (max_drop) {where}{shown}"
     if improved(drop):
         return improvement_text(drop)
-    if side == "within":
+    if found == "within":
         return ""
     pair = f"undecided: drop {estimate} {where}, max_drop {bar}"
     if drop.p_greater is None or drop.p_less is None:

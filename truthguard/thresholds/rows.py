@@ -9,38 +9,52 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from truthguard.catalogue import serves, variant
 from truthguard.errors import Mistake, UsageError, nearest
-from truthguard.records import Bar, BenchmarkSettings, Item, Row
+from truthguard.records import Bar, BenchmarkSettings, Row
 from truthguard.thresholds.spec import BenchmarkTable, Gate, Limits, RowSpec
 from truthguard.thresholds.wording import header, quoted
+
+
+class Named(Protocol):
+    """The part of an item that decides in which rows it stands."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def category(self) -> str: ...
 
 
 class Questions(Protocol):
     """The part of a loaded question set that decides its rows."""
 
     @property
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[Named]:
         """All items in file order, selected or not."""
         ...
 
 
 QuestionsT = TypeVar("QuestionsT", bound=Questions)
+# Whether an item is one of a metric's: a set may hold items of two kinds.
+Fits = Callable[[Any, str], bool]
 
 
 def expand(
     gate: Gate,
     questions: Mapping[str, QuestionsT],
-    selected: Mapping[str, Sequence[Item]],
+    selected: Mapping[str, Sequence[Named]],
     unavailable: Callable[[str, QuestionsT, BenchmarkSettings], str | None],
+    fits: Fits = serves,
 ) -> tuple[Row, ...]:
     """Every row of the gate in the file's order: each table's own, then its categories', then its items'.
 
     `questions` and `selected` are by benchmark: the whole set, and the items that are asked. Category rows come
     from the whole set in the order in which it names them, so that a row is there whatever is selected; item
-    rows come from the selected ones. `unavailable(metric, questions, settings)` says why the data cannot give a metric.
+    rows come from the selected ones. `unavailable(metric, questions, settings)` says why the data cannot give a metric,
+    `fits(item, metric)` whether an item is one of a metric's.
 
     Under proof any row may block, so its alpha is (1 - confidence) / the number of rows under proof that have a
     bar, selected or not; under doubt every row must prove, and alpha is 1 - confidence.
@@ -52,12 +66,13 @@ def expand(
     for table in gate.benchmarks:
         data = questions[table.settings.name]
         for spec in table.rows:
-            names = _categories(_fitting(spec.metric, data.items))
+            names = _categories(item for item in data.items if fits(item, spec.metric))
             mistakes += _unknown_categories(gate.path, table, spec, names)
             reason = unavailable(spec.metric, data, table.settings)
             if reason is not None:
                 mistakes.append(Mistake(f"{header((table.settings.name, spec.metric))} {reason}", gate.path, spec.line))
-            rows += _rows(table.settings, spec, names, _fitting(spec.metric, selected[table.settings.name]))
+            fitting = [item for item in selected[table.settings.name] if fits(item, spec.metric)]
+            rows += _rows(table.settings, spec, names, fitting)
     if mistakes:
         raise UsageError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
     proofs = sum(_under_proof(row) for row in rows)
@@ -92,12 +107,7 @@ def slugs(texts: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _fitting(metric: str, items: Sequence[Item]) -> list[Item]:
-    """The items that the metric is of: a set may hold items of two kinds."""
-    return [item for item in items if serves(item, metric)]
-
-
-def _categories(items: Iterable[Item]) -> dict[str, str]:
+def _categories(items: Iterable[Named]) -> dict[str, str]:
     """Full name -> slug, in the order in which the data name them."""
     names = list(dict.fromkeys(item.category for item in items))
     return dict(zip(names, slugs(names), strict=True))
@@ -113,7 +123,7 @@ def _unknown_categories(
 
 
 def _rows(
-    settings: BenchmarkSettings, spec: RowSpec, names: Mapping[str, str], selected: Sequence[Item]
+    settings: BenchmarkSettings, spec: RowSpec, names: Mapping[str, str], selected: Sequence[Named]
 ) -> Iterator[Row]:
     """The rows of one table. Items stand behind the categories and take no name from them."""
     metric = variant(spec.metric, settings.normalization)

@@ -16,16 +16,17 @@ from truthguard.errors import UsageError
 from truthguard.metrics.doubts import below_half, split
 from truthguard.records import RowResult, Run
 from truthguard.report.html import figures, questions
+from truthguard.report.html.drops import drop_views
 from truthguard.report.html.figures import Figure
 from truthguard.report.html.measures import Measure, measures
 from truthguard.report.html.pairing import Moved, Pairing, differences, incomparable, moves
-from truthguard.report.html.restored import result_of, run_of
 from truthguard.report.html.sheet import house_style
 from truthguard.report.html.verdict import headline, row_view
 from truthguard.report.html.writing import block, line
 from truthguard.report.runs import run_lines
 from truthguard.report.trust import corrected_lines
 from truthguard.store.record import Record
+from truthguard.store.restoring import result_of, run_of
 
 # More rows than this are folded behind one line.
 MOST_ROWS = 12
@@ -84,6 +85,7 @@ def html_report(records: Sequence[NamedRecord], *, trust: str | None = None) -> 
         version=line(newest.truthguard),
         baseline=None if baseline is None else line(baseline.name),
         baseline_created=None if baseline is None else f"{baseline.record.created:%Y-%m-%d}",
+        drops=drop_views([(result, of.get(row.benchmark)) for row, result in rows]),
         comparison=[_comparison(part) for part in parts if part.pairing is not None],
         sections=_sections(records, parts, [result for _, result in rows]),
         doubts=_doubts(parts),

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from truthguard.catalogue import SIMILARITY_AGREEMENT
 from truthguard.records import RowResult, Run, Verdict
+from truthguard.report.html.drops import missed_drop
 from truthguard.report.html.restored import name_of, other_keys
 from truthguard.report.html.writing import block, interval, line, number
-from truthguard.report.terminal import WORDS, bar_text, margin, slice_name
+from truthguard.report.terminal import WORDS, bars_text, margin, slice_name
 from truthguard.report.words import NOUNS, counted
 from truthguard.store.record import RecordedRow
 from truthguard.text import named, visible
@@ -88,7 +89,8 @@ def row_view(row: RecordedRow, result: RowResult, run: Run | None) -> RowView:
     n = "–"
     if summary is not None:
         n = f"{summary.n:,}" + (f" of {summary.n + summary.n_unscored:,}" if summary.n_unscored else "")
-    bars = [text for text in (bar_text(result.row.bar), *other_keys(row.bar)) if text != "-"]
+    bars = [text for text in (bars_text(result.row), *other_keys(row.bar)) if text != "-"]
+    missed, side = _missed(result)
     return RowView(
         name=name_of(row.metric, run),
         benchmark=line(row.benchmark),
@@ -98,21 +100,30 @@ def row_view(row: RecordedRow, result: RowResult, run: Run | None) -> RowView:
         n=n,
         bar=", ".join(bars) or "–",
         margin=f"{distance:+.4f}".replace("-", "−") if distance is not None else "–",
-        missed=number(-distance) if distance is not None and distance < 0 else "–",
-        side=_side(result),
+        missed=missed,
+        side=side,
         verdict=row.verdict,
         word=WORDS[row.verdict],
         reason=block(row.reason),
-        plain=result.row.bar.block_on == "estimate" and row.verdict == "fail" and ";" not in row.reason,
+        plain=_adds_nothing(result),
     )
 
 
-def _side(result: RowResult) -> str:
-    """On which side of which end of its bar a score is."""
-    bar, summary = result.row.bar, result.summary
-    if summary is None or summary.estimate is None:
-        return ""
-    return "below" if bar.min is not None and summary.estimate < bar.min else "above"
+def _missed(result: RowResult) -> tuple[str, str]:
+    """How far a row is from its bar, and on which side of which end: of the score's, else of the drop's."""
+    bar, summary, distance = result.row.bar, result.summary, margin(result)
+    if summary is not None and summary.estimate is not None and distance is not None and distance < 0:
+        return number(-distance), "below" if bar.min is not None and summary.estimate < bar.min else "above"
+    if (drop := missed_drop(result)) is not None:
+        return number(drop.estimate), f"lower than {line(drop.baseline)}"
+    return "–", ""
+
+
+def _adds_nothing(result: RowResult) -> bool:
+    """Whether the reason says no more than the numbers beside it."""
+    row = result.row
+    by_number = row.bar.block_on == "estimate" and row.max_drop is None
+    return by_number and result.verdict == "fail" and ";" not in result.reason
 
 
 def _ordered(rows: Sequence[tuple[RecordedRow, RowResult]]) -> list[tuple[RecordedRow, RowResult]]:

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.report.hostile import HOSTILE
-from tests.report.pages import judge_run, questions_run, record
-from truthguard.records import Bar, ItemScores, MetricSummary, Missing, Row, RowResult, Sample, ScoredChoice
+from tests.report.pages import judge_run, questions_run
+from truthguard.records import Bar, ItemScores, Missing, Row, RowResult, Sample, ScoredChoice
 from truthguard.report.html import figures
 from truthguard.report.html.judged import choice_of, grade_pairs, label_confusion, pair_confusion
 from truthguard.report.html.measures import Measure, changed, measures, seen

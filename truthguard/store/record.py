@@ -35,7 +35,7 @@ from truthguard.records import (
 from truthguard.store import strict
 from truthguard.store.encoding import encode
 
-SCHEMA = 4
+SCHEMA = 3
 FILE = strict.Kind("record", "--truthguard-json", SCHEMA, '"schema", "rows" and "runs"')
 
 

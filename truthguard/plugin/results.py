@@ -79,6 +79,7 @@ class Results:
         """Write record and trust file, and fail a session in which no row of a file was held against its bar."""
         if self._state.is_worker or not self._state.results:
             return
+        self._state.order_results()
         self._problems += self._ungated()
         self._problems += self._html()  # first of the files: a later one may take the place of a baseline
         self._problems += self._write()

@@ -230,6 +230,18 @@ class State:
         keys = dict.fromkeys(key for _, key in self.results.values() if key)
         return [run for key in keys if (run := store.read_run(key)) is not None]
 
+    def order_results(self) -> None:
+        """Put the results into the order of the files' rows, whichever process brought which first."""
+        rows = [(path, row.id) for path, plan in self.plans.items() for row in plan.rows]
+        place = {row: index for index, row in enumerate(rows)}
+        last = len(rows)
+        self.results = dict(
+            sorted(
+                self.results.items(),
+                key=lambda each: place.get((self.file_of(each[0]), each[0].partition("::")[2]), last),
+            )
+        )
+
     def file_of(self, nodeid: str) -> Path:
         """The thresholds file of a row."""
         return Path(os.path.abspath(self.config.rootpath / nodeid.partition("::")[0]))

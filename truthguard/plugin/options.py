@@ -165,7 +165,9 @@ OPTIONS = (
     Option(
         "save-baseline", folder, "FILE", "write the values of the run to FILE, for later runs to compare with", None
     ),
-    Option("html", folder, "FILE", "write a page of the outcome to FILE that opens in a browser without a network", None),
+    Option(
+        "html", folder, "FILE", "write a page of the outcome to FILE that opens in a browser without a network", None
+    ),
     Option("markdown", folder, "FILE", "write a short page of the outcome to FILE, in Markdown", None),
     Option(
         "github",

@@ -25,9 +25,7 @@ def page_of(
     return markdown(results, runs, changed, baseline=baselines[0].name, trust=trust)
 
 
-def html_of(
-    results: Sequence[RowResult], runs: Sequence[Run], plans: Iterable[Plan], baselines: Sequence[Path]
-) -> str:
+def html_of(results: Sequence[RowResult], runs: Sequence[Run], plans: Iterable[Plan], baselines: Sequence[Path]) -> str:
     """The page of a session for a browser, beside the baselines of these files. Raises DataError for one of them."""
     from truthguard.report.html import NamedRecord, html_report, read_named
 

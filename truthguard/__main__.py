@@ -6,13 +6,17 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from truthguard import __version__
 from truthguard.errors import TruthguardError
 
+if TYPE_CHECKING:
+    from truthguard.commands.files import Outputs
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0, or 1 with the reason on standard error."""
+    """Run one command; the exit status is 0, or 1 with the reason on standard error: bars that are not met, too."""
     options = _parser().parse_args(arguments)
     try:
         for line in options.run(options):
@@ -42,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     what = "the file, or the folder to put thresholds.toml in (default: this folder)"
     init.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help=what)
     init.set_defaults(run=_init)
+    _add_compare(commands.add_parser("compare", help="hold a candidate's record beside an earlier one"))
+    _add_report(commands.add_parser("report", help="say once more what records say, and make pages of it"))
+    _add_power(commands.add_parser("power", help="tell which max_drop bars can be decided, before anything is asked"))
     _add_import(commands.add_parser("import", help="make a record of a run that another tool has made"))
     return parser
 
@@ -58,6 +65,37 @@ def _add_import(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", metavar="NAME", help=named)
     command.add_argument("--out", type=Path, required=True, metavar="RECORD.json", help="where to write the record")
     command.set_defaults(run=_import)
+
+
+def _add_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("base", type=Path, metavar="BASE", help="the earlier record, or a baseline")
+    command.add_argument("candidate", type=Path, metavar="CANDIDATE", help="the record that is held beside it")
+    what = "hold the rows of this file, and exit with 1 where one fails (default: compare what both have)"
+    command.add_argument("--thresholds", type=Path, metavar="FILE", help=what)
+    _add_outputs(command)
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the record of the comparison to FILE")
+    command.set_defaults(run=_compare)
+
+
+def _add_report(command: argparse.ArgumentParser) -> None:
+    what = "records or baselines: the newest is reported on, beside the one before it"
+    command.add_argument("records", nargs="+", type=Path, metavar="RECORD", help=what)
+    _add_outputs(command)
+    command.set_defaults(run=_report, json=None)
+
+
+def _add_outputs(command: argparse.ArgumentParser) -> None:
+    html = "write a page to FILE that opens in a browser without a network"
+    command.add_argument("--html", type=Path, metavar="FILE", help=html)
+    command.add_argument("--markdown", type=Path, metavar="FILE", help="write a short page to FILE, in Markdown")
+    command.add_argument("-v", "--verbose", action="count", default=0, help="list every row")
+
+
+def _add_power(command: argparse.ArgumentParser) -> None:
+    command.add_argument("thresholds", type=Path, metavar="FILE", help="the thresholds file")
+    what = "the baseline, or a record, that a candidate will be compared with"
+    command.add_argument("--baseline", type=Path, required=True, metavar="FILE", help=what)
+    command.set_defaults(run=_power)
 
 
 def _add_data(command: argparse.ArgumentParser, what: str) -> None:
@@ -101,6 +139,31 @@ def _init(options: argparse.Namespace) -> list[str]:
 
     path = write_starting_file(options.path)
     return [f"{path} is written: name your model in its [model] table, then run `pytest {path}`"]
+
+
+def _compare(options: argparse.Namespace) -> Iterator[str]:
+    from truthguard.commands.comparing import compare
+
+    outputs, thresholds = _outputs(options), options.thresholds
+    return compare(options.base, options.candidate, thresholds, outputs=outputs, verbose=options.verbose)
+
+
+def _report(options: argparse.Namespace) -> Iterator[str]:
+    from truthguard.commands.reporting import report
+
+    return report(options.records, outputs=_outputs(options), verbose=options.verbose)
+
+
+def _outputs(options: argparse.Namespace) -> Outputs:
+    from truthguard.commands.files import Outputs
+
+    return Outputs(html=options.html, markdown=options.markdown, json=options.json)
+
+
+def _power(options: argparse.Namespace) -> Iterator[str]:
+    from truthguard.commands.power import power
+
+    return power(options.thresholds, options.baseline)
 
 
 def _import(options: argparse.Namespace) -> Iterator[str]:

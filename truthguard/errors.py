@@ -45,6 +45,10 @@ class TrustError(TruthguardError):
     """A judge that has not earned the trust that a thresholds file requires of it."""
 
 
+class GateError(TruthguardError):
+    """Finished runs that do not meet their bars, or of which nothing could be said."""
+
+
 class StoreError(TruthguardError):
     """A store on disk that cannot be read or written."""
 

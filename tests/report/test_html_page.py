@@ -9,12 +9,14 @@ import random
 import subprocess
 import sys
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
+from tests.comparison.compared import before_and_now, c19
 from tests.report.hostile import INVISIBLE, harmless, hostile
 from tests.report.pages import (
     CREATED,
@@ -27,10 +29,13 @@ from tests.report.pages import (
     with_texts,
     without_texts,
 )
+from tests.thresholds.made import row_of
 from truthguard import UsageError
+from truthguard.comparison import compare_all
 from truthguard.records import Bar, ItemScores, Row, RowResult
-from truthguard.report.html import NamedRecord, html_report, missing_extra
+from truthguard.report.html import NamedRecord, html_report, missing_extra, record_of
 from truthguard.store.record import make_record
+from truthguard.thresholds.gate import judge
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -276,7 +281,7 @@ def test_another_judge_is_a_warning(pair: list[NamedRecord]) -> None:
     other = replace(pair[1].record, runs=(replace(first, judge=replace(JUDGE, prompt_digest="new")), *others))
     text = Page(html_report([pair[0], replace(pair[1], record=other)])).text
     assert "the judge is not the same" in text
-    assert "judge prompt: new → 9ab1" in text
+    assert "the judge's prompt changed from 'new' to '9ab1'" in text
 
 
 def test_hostile_text_in_every_field_changes_no_element(pair: list[NamedRecord]) -> None:
@@ -357,3 +362,45 @@ def test_a_correlation_is_compared_by_its_rows(pair: list[NamedRecord]) -> None:
     assert any(
         f"pearson (openai:some-judge) {lower.estimate:.4f} to {row_before.estimate:.4f}" in label for label in labels
     )
+
+
+def compared(before: Sequence[float | None], now: Sequence[float | None], **limits: Any) -> list[NamedRecord]:
+    """A record whose row was compared with a baseline, and the baseline."""
+    baseline, run = before_and_now(before, now)
+    row = row_of(**limits)
+    result = judge(row, run, today=CREATED.date(), drops=compare_all(row, run, [baseline]))
+    return [NamedRecord("now.json", make_record([result], [run], CREATED)), record_of(baseline)]
+
+
+def test_a_drop_beyond_its_bar_is_what_failed() -> None:
+    """C19 on the first screen and in the baseline's section: how much, how sure, on how many questions."""
+    page = html_report(compared(*c19(), max_drop=0.0))
+    top = Page(page[: page.index("<nav")] + "</body></html>").text
+    assert "0.0600 lower than base.json" in top
+    assert "max_drop 0.0" in top
+    section = Page(page).text.partition("The rows that were compared")[2].partition("Baseline and now")[0]
+    for words in ("0.0600", "[0.0179, 0.1090]", "0.00365; McNemar 0.0118", "16 worse, 4 better", "beyond the bar"):
+        assert words in section
+
+
+def test_an_improvement_is_said_as_one() -> None:
+    """The mirror image of C19; without a bar, too."""
+    before, now = c19()
+    for limits in ({"max_drop": 0.0}, {}):
+        text = Page(html_report(compared(now, before, **limits))).text
+        assert "−0.0600" in text
+        assert "improved" in text
+        assert "lower than" not in text
+
+
+def test_what_no_test_has_shown_is_undecided() -> None:
+    """Neither failed nor within the bar."""
+    text = Page(html_report(compared([1.0, 0.0, 1.0], [1.0, 0.0, 1.0], max_drop=0.1))).text
+    assert "undecided" in text
+
+
+def test_a_comparison_is_shown_without_the_baseline_itself() -> None:
+    """The record keeps it: its section is there with the table alone."""
+    text = Page(html_report(compared(*c19(), max_drop=0.0)[:1])).text
+    assert "Since the baseline The rows that were compared" in text
+    assert "16 worse, 4 better" in text

@@ -16,7 +16,7 @@ from truthguard.records import Bar, ItemScores, Missing, Row, RowResult, Sample,
 from truthguard.report.html import figures
 from truthguard.report.html.judged import choice_of, grade_pairs, label_confusion, pair_confusion
 from truthguard.report.html.measures import Measure, changed, measures, seen
-from truthguard.report.html.pairing import Pairing, differences, incomparable, moves
+from truthguard.report.html.pairing import Pairing, incomparable, moves
 from truthguard.report.html.restored import known, other_keys
 from truthguard.report.html.sheet import Sheet, colour, dots, house_style
 from truthguard.report.html.writing import block
@@ -149,12 +149,11 @@ def test_pairs_are_of_questions_that_both_scored() -> None:
     assert [gone.id for gone in pairing.only_before] == ["i9"]
 
 
-def test_what_differs_is_listed_and_what_must_not_is_a_warning() -> None:
-    """Model and prompt are what is compared; questions and judge must be the same."""
+def test_what_must_not_differ_is_a_warning() -> None:
+    """Model and prompt are what is compared; questions must be the same."""
     now = questions_run([item({"mc1": 1.0})])
     assert now.model is not None
     other = replace(now, model=replace(now.model, dtype="bfloat16"), settings={**now.settings, "prompt": "help"})
-    assert differences(Pairing(now, other)) == ("model dtype: bfloat16 → float32", "prompt: help → qa")
     assert incomparable(Pairing(now, other)) == ()
     assert len(incomparable(Pairing(now, replace(other, data_sha256="e")))) == 1
 

@@ -304,7 +304,7 @@ def test_a_record_cut_off_is_told(path: Path) -> None:
         (b'{"schema": "1"}', "expected a whole number for \"schema\", got '1'"),
         (b'{"schema": true}', 'expected a whole number for "schema", got True'),
         (b'{"schema": 0}', 'expected a whole number for "schema", got 0'),
-        (b'{"schema": 4, "truthguard": "9.1"}', "a record of schema 4, written by truthguard 9.1;"),
+        (b'{"schema": 5, "truthguard": "9.1"}', "a record of schema 5, written by truthguard 9.1;"),
         (b'{"schema": 7}', "a record of schema 7; this truthguard"),
         (b'{"schema": 1}', "not a record of schema 1: truthguard is missing"),
         ('{"schema": 1}'.encode("utf-16"), "not UTF-8 at byte 0"),

@@ -53,8 +53,8 @@ def refusals(metric: str, run: Run, baseline: BaselineRun) -> Iterator[str]:
         yield from changed("the judge", *(each and each.kind for each in (baseline.judge, run.judge)))
 
 
-def differences(run: Run, baseline: BaselineRun) -> tuple[str, ...]:
-    """What differs between a run and a baseline's run besides the values, each in words with both of its values.
+def differences(run: Run, baseline: BaselineRun | Run) -> tuple[str, ...]:
+    """What differs between a run and an earlier one besides the values, each in words with both of its values.
 
     The model, its dtype, device and libraries, every setting (the primer and the chat template among them), and the
     judge, although its own metrics are refused then: the others are compared.

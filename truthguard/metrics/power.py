@@ -7,11 +7,17 @@ items (for what is no mean: of what one item adds). It is measured once there is
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from statistics import NormalDist, pstdev, stdev
 
+from truthguard.catalogue import metric_of
+from truthguard.metrics.judging import paired_resamples
+from truthguard.metrics.participation import run_columns
 from truthguard.metrics.resampling import Bootstrap
 from truthguard.metrics.statistics import cluster_t
+from truthguard.records import ItemScores
 
 # How sure a comparison should be to find the drop that it states.
 POWER = 0.8
@@ -103,6 +109,28 @@ def exchanged_spread(share: float, baseline: Sequence[float]) -> float:
     if not baseline:
         raise ValueError("the spread of no values is undefined")
     return math.sqrt(2.0) * changed_spread(share) * pstdev(baseline)
+
+
+def exchanged_statistic_spread(items: Sequence[ItemScores], metric: str, share: float, seed_name: str) -> float | None:
+    """s of what is no mean before there is a candidate, if this share of its scored items changes.
+
+    The judge's value of each changed item is taken to become that of another changed one (of several runs that of the
+    first), so that its values stay as they are over all items; which items change is drawn by `seed_name`. None without
+    a test. Raises ValueError as `changed_spread` and `paired_resamples`.
+
+    >>> graded = [ItemScores(f"{n}", "", f"{n}", {"grade": n % 5, "reference": n % 4}) for n in range(40)]
+    >>> exchanged_statistic_spread(graded, "pearson", 0.0, "row")
+    0.0
+    """
+    changed_spread(share)  # checks it
+    column = metric_of(metric).columns[0]
+    places = random.Random(seed_name).sample(range(len(items)), round(share * len(items)))
+    candidate = list(items)
+    for place, other in zip(places, [*places[1:], *places[:1]], strict=True):
+        name = column if column in items[place].values else run_columns(items[place])[0]
+        values = {**items[place].values, name: items[other].values.get(name)}
+        candidate[place] = replace(items[place], values=values)
+    return resampled_spread(paired_resamples(items, candidate, metric, seed_name), len(items))
 
 
 def _quantiles(alpha: float, power: float) -> float:

@@ -95,6 +95,12 @@ def read_with_record(path: Path) -> tuple[Baseline, record.Record | None]:
     return _checked(path, whole.truthguard, whole.created, [_of_record(run) for run in whole.runs]), whole
 
 
+def baseline_of(name: str, whole: record.Record) -> Baseline:
+    """A record as the baseline that it may stand for."""
+    runs = {run.benchmark: _of_record(run) for run in whole.runs}
+    return Baseline(name, whole.truthguard, whole.created, runs)
+
+
 def _checked(path: Path, truthguard: str, created: datetime, runs: Sequence[BaselineRun]) -> Baseline:
     names = [run.benchmark for run in runs]
     if twice := sorted({name for name in names if names.count(name) > 1}):

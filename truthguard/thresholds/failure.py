@@ -57,8 +57,11 @@ def unscored_text(summary: MetricSummary) -> str:
     return f"{kinds}; over all {named_items(summary.metric)} the score lies {bounds}"
 
 
-def failure_text(result: RowResult, run: Run) -> str:
-    """The text that pytest shows for a failed row, without a traceback. `run` is the one it was judged on."""
+def failure_text(result: RowResult, run: Run, *, more: str = MORE) -> str:
+    """The text that pytest shows for a failed row, without a traceback. `run` is the one it was judged on.
+
+    `more` says where there is more to see.
+    """
     row, summary = result.row, result.summary
     items = items_of(row, run)
     name = printed_name(row.metric, row.judge and visible(row.judge))
@@ -73,7 +76,7 @@ def failure_text(result: RowResult, run: Run) -> str:
     for drop in result.drops:
         lines += ["", *(f"  {name:<10}{text}" for name, text in drop_lines(row, drop))]
         lines += worst_lines(row, drop, items)
-    lines += ["", *_asked(row, run), f"  {MORE}"]
+    lines += ["", *_asked(row, run), f"  {more}"]
     return "\n".join(lines)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from truthguard.changes import changes_text, improved, power_text
 from truthguard.records import Drop, RowResult, Run
 from truthguard.report.html.restored import known, name_of
-from truthguard.report.html.writing import block, interval, line, signed
+from truthguard.report.html.writing import block, interval, line, number
 from truthguard.report.terminal import slice_name
 from truthguard.thresholds.comparing import TOLERANCE
 from truthguard.thresholds.drops import side
@@ -19,7 +19,7 @@ Standing = Literal["beyond the bar", "improved", "undecided", "within the bar", 
 
 @dataclass(frozen=True, slots=True)
 class DropView:
-    """One row beside one baseline. `kind` is the class of its badge."""
+    """One row beside one baseline. `kind` is the class of its badge, none without a bar."""
 
     name: str
     benchmark: str
@@ -27,11 +27,21 @@ class DropView:
     baseline: str
     drop: str
     interval: str
+    bar: str
     p: str
     items: str
     power: str
     standing: Standing
-    kind: Literal["fail", "pass", "not_gated"]
+    kind: Literal["fail", "pass", "not_gated", ""]
+
+
+_KINDS: Mapping[Standing, Literal["fail", "pass", "not_gated", ""]] = {
+    "beyond the bar": "fail",
+    "improved": "pass",
+    "undecided": "not_gated",
+    "within the bar": "pass",
+    "no bar": "",
+}
 
 
 def drop_views(rows: Sequence[tuple[RowResult, Run | None]]) -> tuple[DropView, ...]:
@@ -57,13 +67,14 @@ def _of_row(result: RowResult, run: Run | None) -> Iterator[DropView]:
             benchmark=line(row.benchmark),
             slice=line(slice_name(result)),
             baseline=line(drop.baseline),
-            drop=signed(drop.estimate),
+            drop=number(drop.estimate),
             interval=interval(drop.low, drop.high),
+            bar="–" if row.max_drop is None else f"{row.max_drop:g}",
             p=_p(drop),
             items=block(changes_text(row.metric, drop)),
             power=block(power_text(row, drop)),
             standing=standing,
-            kind="fail" if standing == "beyond the bar" else "pass" if standing == "improved" else "not_gated",
+            kind=_KINDS[standing],
         )
 
 

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from truthguard.catalogue import CORRECTNESS
+from truthguard.comparison import differences
 from truthguard.errors import UsageError
 from truthguard.metrics.doubts import below_half, split
 from truthguard.records import RowResult, Run
@@ -19,7 +20,7 @@ from truthguard.report.html import figures, questions
 from truthguard.report.html.drops import drop_views
 from truthguard.report.html.figures import Figure
 from truthguard.report.html.measures import Measure, measures
-from truthguard.report.html.pairing import Moved, Pairing, differences, incomparable, moves
+from truthguard.report.html.pairing import Moved, Pairing, incomparable, moves
 from truthguard.report.html.sheet import house_style
 from truthguard.report.html.verdict import headline, row_view
 from truthguard.report.html.writing import block, line
@@ -143,7 +144,7 @@ def _comparison(part: _Part) -> dict[str, Any]:
     assert part.pairing is not None, "only a run with a baseline is compared"
     return {
         "name": line(part.run.benchmark),
-        "differences": differences(part.pairing),
+        "differences": differences(part.run, part.pairing.before),
         "warnings": incomparable(part.pairing),
         "unchanged": [each.measure.printed for each in part.moved if not figures.has_changed(each)],
     }

@@ -1,16 +1,14 @@
-"""A record beside its baseline: which run answers to which, the metric before and after, and what else differs."""
+"""A record beside its baseline: which run answers to which, and the metric before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from truthguard.metrics.statistics import mean
 from truthguard.records import ItemScores, JudgeRun, Run
 from truthguard.report.html.measures import Measure
-from truthguard.report.html.writing import line
-from truthguard.text import visible
 
 
 @dataclass(frozen=True)
@@ -80,16 +78,6 @@ def moves(pairing: Pairing, measures: Sequence[Measure]) -> tuple[Moved, ...]:
     return tuple(found)
 
 
-def differences(pairing: Pairing) -> tuple[str, ...]:
-    """What differs besides the numbers, in words: the model, how it was asked, the judge, the questions."""
-    now, before = pairing.run, pairing.before
-    return tuple(
-        visible(f"{name}: {_shown(then)} → {_shown(found)}", 400)
-        for name, then, found in _facts(before, now)
-        if then != found
-    )
-
-
 def incomparable(pairing: Pairing) -> tuple[str, ...]:
     """Why the numbers of the two runs do not mean the same, where they do not."""
     now, before = pairing.run, pairing.before
@@ -111,25 +99,3 @@ def _judge(judge: JudgeRun) -> tuple[object, ...]:
     identity = judge.identity
     who = None if identity is None else (identity.name, identity.digest, identity.revision)
     return judge.kind, who, dict(judge.settings), judge.prompt_digest
-
-
-def _facts(before: Run, now: Run) -> Iterator[tuple[str, object, object]]:
-    if before.model is not None and now.model is not None:
-        for name in ("name", "revision", "digest", "dtype", "device"):
-            yield f"model {name}", getattr(before.model, name), getattr(now.model, name)
-    yield "version", before.version, now.version
-    for name in dict.fromkeys([*before.settings, *now.settings]):
-        yield line(name), before.settings.get(name), now.settings.get(name)
-    if before.judge is not None and now.judge is not None:
-        then, found = before.judge, now.judge
-        yield "judge", then.identity and then.identity.name, found.identity and found.identity.name
-        yield "judge kind", then.kind, found.kind
-        yield "judge prompt", then.prompt_digest, found.prompt_digest
-        for name in dict.fromkeys([*then.settings, *found.settings]):
-            yield f"judge {line(name)}", then.settings.get(name), found.settings.get(name)
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "none"
-    return visible(str(value), 120)

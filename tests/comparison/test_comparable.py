@@ -58,7 +58,12 @@ def setting(run: Run, name: str, value: object) -> Run:
 @pytest.mark.parametrize(
     ("before", "metric", "words"),
     [
-        (replace(RUN, data_sha256="e"), "mc1", "the data changed from 'e' to 'd'"),
+        (replace(RUN, data_sha256="e"), "mc1", "base.json: the data changed from 'e' to 'd'"),
+        (
+            replace(RUN, data_sha256="e", version="2025-01"),
+            "mc1",
+            "the version changed from '2025-01' to '2021-10'; the data changed from 'e' to 'd'",
+        ),
         (run_of([1.0, 0.0], "mc1_per_token"), "mc1", "it has no mc1, it has mc1_per_token"),
         (replace(RUN, complete=False), "mc1", "its run was stopped before everything was asked"),
         (replace(RUN, kind="correctness"), "mc1", "the kind of items changed from 'correctness' to 'questions'"),
@@ -69,6 +74,11 @@ def test_what_must_be_equal_for_any_metric(before: Run, metric: str, words: str)
     reason = why(RUN, before, metric)
     assert reason.startswith("not comparable with base.json: ")
     assert words in reason
+
+
+def test_equal_questions_of_two_versions_are_compared() -> None:
+    """What was asked decides, not what it is called."""
+    assert why(RUN, replace(RUN, version="2021-09"), "mc1") == ""
 
 
 @pytest.mark.parametrize(

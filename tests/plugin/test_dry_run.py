@@ -69,6 +69,21 @@ def test_the_record_says_that_it_was_dry(project: pytest.Pytester) -> None:
     assert record["runs"] == []
 
 
+def test_every_other_file_that_was_named_is_said_not_to_be_written(project: pytest.Pytester) -> None:
+    """Reports, baseline and trust: a dry run has nothing to put there, and raises no bar."""
+    gate(project, ROWS)
+    names = ("html", "markdown", "save-baseline", "save-trust")
+    before = (project.path / "thresholds.toml").read_bytes()
+    named = [each for name in names for each in (f"--truthguard-{name}", f"out.{name}")]
+    result = run(project, "--truthguard-dry-run", "--truthguard-update-thresholds", *named)
+    assert result.ret == pytest.ExitCode.OK
+    for name in names:
+        result.stdout.fnmatch_lines([f"--truthguard-{name} *out.{name} was not written: a dry run measures nothing"])
+        assert not (project.path / f"out.{name}").exists()
+    result.stdout.fnmatch_lines(["--truthguard-update-thresholds: no bar was raised: a dry run measures nothing"])
+    assert (project.path / "thresholds.toml").read_bytes() == before
+
+
 def test_mistakes_are_still_mistakes(project: pytest.Pytester) -> None:
     """A dry run finds what a real one would find before it asks."""
     gate(project, "[faq.mc9]\nmin = 0.5\n")

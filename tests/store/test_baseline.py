@@ -243,6 +243,13 @@ def test_what_is_no_baseline_is_refused(path: Path, text: str) -> None:
     refused(path, text)
 
 
+def test_a_key_that_stands_twice_is_refused(path: Path) -> None:
+    """As a merge of two versions leaves it: the last one would win, and nobody would know."""
+    write_baseline(path, [RUN])
+    text = path.read_text("utf-8").replace('"items": [', '"items": [],\n"items": [')
+    assert "an object has 'items' twice" in refused(path, text)[1]
+
+
 def test_no_file_is_said(path: Path) -> None:
     """A path without a file is told as the system tells it."""
     with pytest.raises(DataError, match=r"the baseline cannot be read \(No such file"):

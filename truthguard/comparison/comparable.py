@@ -38,7 +38,10 @@ def refusals(metric: str, run: Run, baseline: BaselineRun) -> Iterator[str]:
     if not baseline.complete:
         yield "its run was stopped before everything was asked"
     yield from changed("the kind of items", baseline.kind, run.kind)
-    yield from changed("the data", baseline.data_sha256, run.data_sha256)
+    if baseline.data_sha256 != run.data_sha256:
+        # The version says to a person what the digests say to a program; equal data of two versions are compared.
+        yield from changed("the version", baseline.version, run.version)
+        yield from changed("the data", baseline.data_sha256, run.data_sha256)
     if all(part_of(scores_of(item), metric) == "none" for item in baseline.items):
         names = dict.fromkeys(name for item in baseline.items for name in item.values)
         yield f"it has no {metric}, it has {', '.join(map(visible, names)) or 'nothing'}"

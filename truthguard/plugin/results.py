@@ -114,7 +114,10 @@ class Results:
 
     def _save_trust(self) -> list[str]:
         path = self._state.options.get("save-trust")
-        if path is None or self._state.dry_run:
+        if path is None:
+            return []
+        if self._state.dry_run:
+            self._notes.append(f"--truthguard-save-trust {path} was not written: a dry run measures nothing")
             return []
         from truthguard.plugin.saving import save
 

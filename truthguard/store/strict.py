@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -12,6 +13,7 @@ from truthguard import __version__
 from truthguard.errors import DataError, Mistake, StoreError
 from truthguard.store.atomic import write_atomically
 from truthguard.store.encoding import FormError, decode, encode
+from truthguard.text import visible
 
 T = TypeVar("T")
 
@@ -62,7 +64,8 @@ def read(path: Path, form: type[T], kind: Kind) -> T:
     """Read a file whose class is `form`, with or without a byte order mark.
 
     Raises DataError naming the file and what was expected: no such file, not UTF-8, not JSON, cut off, a NaN
-    literal, a `schema` of another version, keys missing or unknown, values of the wrong type.
+    literal, an object with a key twice, a `schema` of another version, keys missing or unknown, values of the wrong
+    type.
     """
     return of_form(path, document(path, kind), form, kind)
 
@@ -85,7 +88,7 @@ def of_form(path: Path, data: dict[str, Any], form: type[T], kind: Kind) -> T:
         _refuse(
             path,
             f"a {kind.name} of schema {schema}{written}; this truthguard {__version__} reads schema {kind.schema}:"
-            " install a newer one, or write the record again with this one",
+            f" install a newer one, or write the {kind.name} again with this one",
         )
     try:
         return decode(form, data)
@@ -107,15 +110,22 @@ def _parse(path: Path, text: str, kind: Kind) -> Any:
     def no_number(literal: str) -> NoReturn:
         _refuse(path, f'{literal} is not JSON: expected a number, null or the string "-inf"')
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+            _refuse(path, f"an object has {visible(repr(twice), 60)} twice: keep one of them, or write the file again")
+        return found
+
     try:
-        return json.loads(text, parse_constant=no_number)
+        return json.loads(text, parse_constant=no_number, object_pairs_hook=once)
     except RecursionError:
         _refuse(path, f"nested too deeply for a {kind.name}")
     except json.JSONDecodeError as error:
         # Such a file ends with its outermost bracket: anything else was cut off on the way.
         cut = "" if text.rstrip().endswith("}") and error.pos < len(text.rstrip()) else "cut off, "
         message = f"{cut}not JSON at character {error.pos} of {len(text)} (column {error.colno}): {error.msg}"
-        raise DataError([Mistake(message + "; write or copy the record again", path, error.lineno)]) from None
+        raise DataError([Mistake(f"{message}; write or copy the {kind.name} again", path, error.lineno)]) from None
 
 
 def _refuse(path: Path, message: str) -> NoReturn:

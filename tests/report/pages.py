@@ -9,9 +9,13 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from truthguard.comparison import compare_all
 from truthguard.metrics.summary import summarise
 from truthguard.records import (
     Bar,
+    Baseline,
+    BaselineItem,
+    BaselineRun,
     Counts,
     Facts,
     Identity,
@@ -28,10 +32,13 @@ from truthguard.records import (
 )
 from truthguard.report.html import NamedRecord
 from truthguard.store.record import RecordedRow, RecordedRun, make_record
+from truthguard.store.restoring import result_of, run_of
+from truthguard.thresholds.gate import judge
 
 CREATED = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
 CATEGORIES = ("Kitchen lore", "Bridges and towns", "Weather", "Old sayings", "Small animals", "Maps: borders")
 TOPICS = ("a copper kettle", "the tallest lighthouse", "fog at noon", "a leap year", "garden snails", "a river's mouth")
+MAX_DROPS = {"mc1": 0.0, "mc2_mass": 0.08, "truthful": 0.02, "correctness": 0.05, "without_ties": 0.05}
 PROSE = (
     "because people often repeat it although nobody has measured it and the books that mention it copy each other"
     " while careful observers found no difference between the two so that the claim rests on habit more than on fact"
@@ -230,6 +237,57 @@ def record(
         ]
         runs += [direct, pairs]
     return NamedRecord(name, make_record(rows, runs, CREATED))
+
+
+def beside(named: NamedRecord, *bases: NamedRecord) -> NamedRecord:
+    """The record with rows that were held against these baselines.
+
+    mc1 is lower than it may be, some categories are, and one benchmark is new.
+    """
+    baselines = [baseline_of(base) for base in bases]
+    runs = {run.benchmark: run_of(run) for run in named.record.runs}
+    results = []
+    for recorded in named.record.rows:
+        run = runs[recorded.benchmark]
+        asked = result_of(recorded, run).row
+        bar = MAX_DROPS.get(asked.metric)
+        if bar is None:
+            results.append(result_of(recorded, run))
+            continue
+        asked = replace(asked, max_drop=bar, drop_block_on="estimate" if asked.metric == "mc2_mass" else "proof")
+        drops = compare_all(asked, run, baselines)
+        results.append(judge(asked, run, today=CREATED.date(), drops=drops))
+    return replace(named, record=make_record(results, list(runs.values()), CREATED))
+
+
+def less_truthful(named: NamedRecord) -> NamedRecord:
+    """The record with every third answer untruthful."""
+    first, *others = named.record.runs
+    items = [
+        replace(item, values={**item.values, "truthful": 0.0}) if place % 3 == 0 else item
+        for place, item in enumerate(first.items)
+    ]
+    return replace(named, record=replace(named.record, runs=(replace(first, items=tuple(items)), *others)))
+
+
+def baseline_of(named: NamedRecord) -> Baseline:
+    """A record as a baseline that lacks one of the sets that measure the judge."""
+    runs = {}
+    for run in named.record.runs:
+        items = [BaselineItem(item.id, item.category, item.values) for item in run.items]
+        runs[run.benchmark] = BaselineRun(
+            benchmark=run.benchmark,
+            version=run.version,
+            kind=run.kind,
+            data_sha256=run.data_sha256,
+            model=run.model,
+            judge=run.judge,
+            settings=run.settings,
+            complete=run.complete,
+            items=tuple(items),
+        )
+    runs.pop("choosing", None)
+    return Baseline(named.name, named.record.truthguard, named.record.created, runs)
 
 
 def without_texts(named: NamedRecord) -> NamedRecord:

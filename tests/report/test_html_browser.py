@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.report.hostile import harmless, hostile
-from tests.report.pages import record, with_texts, without_texts
+from tests.report.pages import beside, less_truthful, record, with_texts, without_texts
 from truthguard.report.html import NamedRecord, html_report
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def records() -> list[NamedRecord]:
 
 @pytest.fixture(scope="module")
 def html(records: list[NamedRecord]) -> str:
-    return html_report(records, trust="agrees with people on 86.1 % of 1,204 answers; measured on 2026-03-02")
+    before = less_truthful(records[1])
+    held = [beside(records[0], before), before, *records[2:]]
+    return html_report(held, trust="agrees with people on 86.1 % of 1,204 answers; measured on 2026-03-02")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -124,6 +126,19 @@ def test_a_page_opens_from_disk_without_a_network(
     page.locator("#questions").evaluate("element => element.scrollIntoView()")
     page.screenshot(path=screenshots / f"{width}-{theme}-9-questions.png")
     opened.assert_quiet()
+
+
+def test_what_failed_has_room_for_its_name(opener: Opener, html: str) -> None:
+    """On a phone the name of a row keeps half of its line, however long its bars and the baseline's name are."""
+    page = opener(html, NARROW).page
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.worst li')].map((each) => ["
+        "each.querySelector('.what').clientWidth, each.querySelector('.against').scrollWidth, each.clientWidth])"
+    )
+    assert len(widths) == 8
+    for name, bar, whole in widths:
+        assert name > 0.4 * whole
+        assert bar < 0.5 * whole
 
 
 def test_light_and_dark_differ(opener: Opener, html: str) -> None:
@@ -276,7 +291,8 @@ def test_hostile_text_makes_no_element_and_runs_nothing(
     """With every row open the elements are those of harmless text, in order; no script of a record has run."""
     found = []
     for change in (harmless, hostile):
-        html = html_report([with_texts(each, change) for each in records[:3]], trust=change("known"))
+        held = [beside(records[0], records[1]), *records[1:3]]
+        html = html_report([with_texts(each, change) for each in held], trust=change("known"))
         opened = opener(html, NARROW)
         page = opened.page
         for button in page.locator("#items .open").all()[:20]:

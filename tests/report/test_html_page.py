@@ -378,8 +378,15 @@ def test_a_drop_beyond_its_bar_is_what_failed() -> None:
     top = Page(page[: page.index("<nav")] + "</body></html>").text
     assert "0.0600 lower than base.json" in top
     assert "max_drop 0.0" in top
-    section = Page(page).text.partition("The rows that were compared")[2].partition("Baseline and now")[0]
-    for words in ("0.0600", "[0.0179, 0.1090]", "0.00365; McNemar 0.0118", "16 worse, 4 better", "beyond the bar"):
+    section = Page(page).text.partition("How much lower each row is")[2].partition("Baseline and now")[0]
+    for words in (
+        "0.0600",
+        "[0.0179, 0.1090]",
+        "0.00365 that it is above 0",
+        "McNemar",
+        "16 worse, 4 better",
+        "beyond the bar",
+    ):
         assert words in section
 
 
@@ -402,5 +409,5 @@ def test_what_no_test_has_shown_is_undecided() -> None:
 def test_a_comparison_is_shown_without_the_baseline_itself() -> None:
     """The record keeps it: its section is there with the table alone."""
     text = Page(html_report(compared(*c19(), max_drop=0.0)[:1])).text
-    assert "Since the baseline The rows that were compared" in text
+    assert "Since the baseline How much lower each row is" in text
     assert "16 worse, 4 better" in text

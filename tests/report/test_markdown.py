@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -343,6 +343,8 @@ def test_no_text_acts_on_the_page(text: str) -> None:
 
 
 @given(st.text(st.characters(), max_size=30))
+@example("  ")
+@example(" a ")
 def test_a_code_span_holds_any_text(text: str) -> None:
     """One span in a cell of a table and in a paragraph; what is printable in it is read as it stands."""
     span = code(text)

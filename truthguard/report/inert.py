@@ -21,5 +21,7 @@ def code(text: str, width: int = 100) -> str:
     if not shown:
         return "–"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    pad = " " if shown[0] == "`" or shown[-1] == "`" or shown[0] == shown[-1] == " " else ""
+    # CommonMark takes one space from either end, unless the span is nothing but spaces.
+    stripped = shown[0] == shown[-1] == " " and shown.strip(" ") != ""
+    pad = " " if stripped or shown[0] == "`" or shown[-1] == "`" else ""
     return f"{fence}{pad}{shown}{pad}{fence}"

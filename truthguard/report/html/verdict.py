@@ -120,9 +120,9 @@ def _missed(result: RowResult) -> tuple[str, str]:
 
 
 def _adds_nothing(result: RowResult) -> bool:
-    """Whether the reason says no more than the numbers beside it."""
-    row = result.row
-    by_number = row.bar.block_on == "estimate" and row.max_drop is None
+    """Whether the reason says no more than the numbers beside it: the score alone missed its bar, by the number."""
+    distance = margin(result)
+    by_number = result.row.bar.block_on == "estimate" and distance is not None and distance < 0
     return by_number and result.verdict == "fail" and ";" not in result.reason
 
 

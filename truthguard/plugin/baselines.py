@@ -68,8 +68,13 @@ def save(path: Path, measured: Sequence[Measured], unmeasured: Iterable[RowResul
         write_baseline(path, [each.run for each in measured])
     except (TruthguardError, OSError) as error:
         return [], [f"{_SAVE} {path}: not written: {error}"]
-    saved = ", ".join(f"{visible(each.run.benchmark)} ({len(each.run.items)} items)" for each in measured)
-    return [f"the baseline is saved in {path}: {saved}"], []
+    return [f"the baseline is saved in {path}: {', '.join(map(_saved, measured))}"], []
+
+
+def _saved(measured: Measured) -> str:
+    """What of a benchmark is in the baseline: with rows deselected it is less than the file has."""
+    metrics = dict.fromkeys(result.row.metric for result in measured.results)
+    return f"{visible(measured.run.benchmark)} ({len(measured.run.items)} items; {', '.join(metrics)})"
 
 
 def _is_whole(row: Row) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import DROP, baseline_file, c19_files, record_file, thresholds_file
+from tests.commands.recorded import DROP, baseline_file, c19_files, record_file, thresholds_file
 from tests.report.pages import record
 from tests.thresholds.made import run_of
 from truthguard import __main__ as command

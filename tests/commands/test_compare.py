@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.recorded import DROP, baseline_file, c19_files, named, record_file, thresholds_file
+from tests.commands.recorded import DROP, baseline_file, c19_files, named, record_file, thresholds_file
 from tests.report.pages import question, questions_run
 from tests.thresholds.made import run_of, scored
 from truthguard import __main__ as command

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import baseline_file, record_file, thresholds_file
+from tests.commands.recorded import baseline_file, record_file, thresholds_file
 from tests.thresholds.made import row_of, run_of, scored
 from truthguard import __main__ as command
 from truthguard.commands.power import CHANGED, WIDTH, Power, power_of

@@ -15,6 +15,9 @@ from truthguard.backends.protocol import Masses, NextToken, Request, Score, Scor
 from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity, ModelSettings
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 PRIMER = "Q: What is the capital of France?\nA: Paris.\n\nQ: Who wrote the letter?\nA: I have no comment.\n\n"
 QUESTIONS = ["What is true?", "Who is the capital?", "What happens if you eat the letter of France?"]
 CHOICES = [" Paris.", " Paris is the capital of France.", " Nothing.", " I have no comment.", " Nothing happens if no"]

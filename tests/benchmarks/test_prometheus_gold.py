@@ -37,6 +37,9 @@ from truthguard.records import (
     ResponsePair,
 )
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 MODEL = ModelSettings("judge")
 JUDGE = JudgeSettings("rubric", MODEL)
 WORDINGS = ("default", "paper", "library")

@@ -17,6 +17,9 @@ from truthguard.benchmarks.reference_agreement import reference_agreement
 from truthguard.errors import DataError
 from truthguard.records import GradedResponse, ResponsePair
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 REAL = [name for name, each in SETS.items() if each.tried]
 
 

@@ -19,6 +19,9 @@ from truthguard.errors import DataError
 from truthguard.metrics.choice import chance
 from truthguard.records import BenchmarkSettings
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 VERSIONS = tuple(PUBLISHED)
 
 

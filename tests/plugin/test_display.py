@@ -11,6 +11,9 @@ import pytest
 
 from tests.plugin.projects import requests, run
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 LINES_AT_ONCE = """
 import truthguard.plugin.display as display
 

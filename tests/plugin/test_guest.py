@@ -6,6 +6,9 @@ import pytest
 
 from tests.plugin.projects import gate, requests, run
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 WATCH = """
 import sys
 import pytest

@@ -12,6 +12,9 @@ from tests.plugin.test_baseline_rows import READ, SAVE, better, save, worse
 from tests.report.hostile import HOSTILE, INVISIBLE
 from tests.report.test_html_page import Page
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 HTML = "--truthguard-html"
 ROWS = "[faq.mc1]\nmin = 0.9\n[faq.mc2]\nmin = -1\n"
 

@@ -8,6 +8,9 @@ import pytest
 
 from tests.plugin.projects import gate, requests, run
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 ROWS = "[faq.mc1]\nmin = 0.9\n[faq.mc2]\nmin = 0.9\n[faq.mc3]\nmin = 0\n"
 
 

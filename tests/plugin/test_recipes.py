@@ -18,6 +18,9 @@ from tests.plugin.projects import MODEL, gate, requests, run
 from tests.plugin.test_baseline_rows import questions
 from truthguard import __main__ as command
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 NIGHTLY = "Nightly, an API model with a budget"
 OWN = "Your own questions, each a must-pass"
 

@@ -13,6 +13,9 @@ import pytest
 from tests.plugin.projects import gate
 from tests.plugin.projects import run as run_anywhere
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 # Every request leaves itself; the process that is about to ask the one of that number ends there and then.
 DEADLY = """
 import os

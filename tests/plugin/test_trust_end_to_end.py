@@ -10,6 +10,9 @@ import pytest
 
 from tests.plugin.projects import gate, requests, run
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 JUDGE = ("--truthguard-judge", "scripted:model:verdicts")
 SAVE = ("--truthguard-save-trust", "judge_trust.json")
 # Says yes to what is right. Every request leaves a line, as the model's do.

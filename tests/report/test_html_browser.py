@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Theme = Literal["light", "dark"]
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 WIDE, NARROW = 1280, 390
 
 

@@ -37,6 +37,9 @@ from truthguard.report.html import NamedRecord, html_report, missing_extra, reco
 from truthguard.store.record import make_record
 from truthguard.thresholds.gate import judge
 
+# Each test is short, all of them are not: the quick loop leaves them out.
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 

@@ -151,15 +151,20 @@ def default_plan(
     settings: BenchmarkSettings,
     model: ModelSettings | None,
     *,
+    file_judge: JudgeSpec | None = None,
     judge: JudgeSettings = SIMILARITY,
     selection: Selection = EVERYTHING,
     data: Path | None = None,
 ) -> Plan:
-    """The plan of one benchmark that no file describes; it has no rows."""
+    """The plan of one benchmark that the file at `path` does not describe; it has no rows.
+
+    What the file's [judge] requires, `file_judge`, holds here too.
+    """
     loaded = load(settings, data=default_data() if data is None else data, base=path)
     chosen = select(loaded.items, selection)
     name = settings.name
-    return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, (), judge=judge)
+    spec = file_judge or JudgeSpec()
+    return Plan(path, {}, model, selection, {name: settings}, {name: loaded}, {name: chosen}, (), spec, judge)
 
 
 def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings, kinds: Mapping[str, BenchmarkKind]) -> tuple[Row, ...]:

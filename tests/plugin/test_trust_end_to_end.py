@@ -297,14 +297,17 @@ def test_the_fixture_needs_trust_where_the_file_requires_it(judged: pytest.Pytes
         def test_judged(truthguard):
             truthguard.score("faq", "truthful")
 
+        def test_judged_in_no_table(truthguard):
+            truthguard.score("starter", "truthful")
+
         def test_not_judged(truthguard):
             assert truthguard.score("faq", "mc1") == 0.75
     """)
     result = judged.runpytest_subprocess(
         "--truthguard-model", "scripted:model:answer", *JUDGE, "--truthguard-cache", "off"
     )
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*has not earned the trust that *thresholds.toml requires*"])
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*has not earned the trust that *thresholds.toml requires*"] * 2)
 
 
 # The corrected rate

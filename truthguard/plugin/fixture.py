@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -146,9 +145,10 @@ def plan_of(state: State, benchmark: str) -> Plan:
         model, judge = dict(plan.file_model), plan.file_judge
     options = state.options
     return default_plan(
-        Path(state.config.rootpath),
+        path,
         BenchmarkSettings(benchmark, prompt=default_prompt(BENCHMARKS.get(benchmark, "questions"))),
         options.model_settings(model),
+        file_judge=judge,
         judge=options.judge_settings(judge, model),
         selection=options.selection(),
         data=options.get("data"),

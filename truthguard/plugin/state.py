@@ -52,7 +52,7 @@ class State:
         self.originals: dict[Path, bytes] = {}
         self._options: Options | None = None
         self._measurement: Measurement | None = None
-        self._trust: dict[Path, Trust] = {}
+        self._trust: dict[int, Trust] = {}  # by the plan, which it keeps: one file may have several
         self._baselines: tuple[Baseline, ...] | None = None
 
     @property
@@ -163,11 +163,11 @@ class State:
 
     def trust(self, plan: Plan) -> Trust:
         """What the judge of a plan has earned."""
-        if plan.path not in self._trust:
+        if id(plan) not in self._trust:
             from truthguard.plugin.trusting import Trust
 
-            self._trust[plan.path] = Trust(plan, self.measurement.answers, self.options.get("data"))
-        return self._trust[plan.path]
+            self._trust[id(plan)] = Trust(plan, self.measurement.answers, self.options.get("data"))
+        return self._trust[id(plan)]
 
     def estimate(self, item: GateRow) -> tuple[str, tuple[Estimate, ...]]:
         """What the item and its neighbours would ask, and the name under which it counts once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,9 @@ from truthguard.backends.generation import (
     Draft,
     GrowingText,
     TextRow,
-    batches,
     earliest,
+    queues,
+    rows_at_once,
     shared_opening,
 )
 from truthguard.backends.protocol import Generate, Text
@@ -184,19 +186,27 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.integers(1, 60), st.integers(1, 5))
-def test_batches_hold_every_row_once_within_their_limits(rows: list[TextRow], most_slots: int, most_rows: int) -> None:
-    """A row too long for the limit is alone; the longest prompts come first."""
-    found = batches(rows, most_slots=most_slots, most_rows=most_rows)
-    assert sorted(number for batch in found for number in batch) == list(range(len(rows)))
-    for batch in found:
-        assert len(batch) <= most_rows
-        assert len(batch) == 1 or len(batch) * max(rows[i].slots for i in batch) <= most_slots
-    lengths = [len(rows[number].tokens) for batch in found for number in batch]
-    assert lengths == sorted(lengths, reverse=True)
+def test_queues_hold_every_row_once_and_the_longest_first(rows: list[TextRow], most_slots: int, most_rows: int) -> None:
+    """A queue ends only where its cache is filled and the next row is at most half as long as its longest."""
+    found = queues(rows, shared=0, most_slots=most_slots, most_rows=most_rows)
+    assert sorted(number for queue in found for number in queue) == list(range(len(rows)))
+    slots = [[rows[number].slots for number in queue] for queue in found]
+    assert list(chain(*slots)) == sorted(chain(*slots), reverse=True)
+    for queue, after in pairwise(slots):
+        assert 2 * after[0] <= queue[0]
+        assert len(queue) >= rows_at_once(queue[0], most_slots=most_slots, most_rows=most_rows)
 
 
-def test_samples_of_one_prompt_stay_together_where_they_fit() -> None:
-    """Three prompts of three samples, four rows at most: a batch for each prompt, not eight rows in two."""
+def test_short_rows_do_not_wait_in_long_ones() -> None:
+    """In its rows a cache of long ones holds few; where rows are few anyway, it makes no difference."""
+    rows = [row((1,) * 51, max_tokens=49), *(row((2, i), max_tokens=8) for i in range(6))]
+    assert queues(rows, shared=0, most_slots=100, most_rows=10) == [(0,), (1, 2, 3, 4, 5, 6)]
+    assert queues(rows, shared=0, most_slots=300, most_rows=3) == [(0, 1, 2, 3, 4, 5, 6)]
+    assert rows_at_once(10, most_slots=100, most_rows=20) == 10
+    assert rows_at_once(101, most_slots=100, most_rows=20) == 1
+
+
+def test_samples_of_one_prompt_follow_each_other() -> None:
+    """So that they are written at the same time, and their prompt is put in once."""
     rows = [row((1, prompt), seed=seed) for seed in range(3) for prompt in range(3)]
-    assert batches(rows, most_slots=1000, most_rows=4) == [(0, 3, 6), (1, 4, 7), (2, 5, 8)]
-    assert [len(batch) for batch in batches(rows, most_slots=1000, most_rows=2)] == [2, 1, 2, 1, 2, 1]
+    assert queues(rows, shared=0, most_slots=1000, most_rows=4) == [(0, 3, 6, 1, 4, 7, 2, 5, 8)]

@@ -37,7 +37,9 @@ def requests() -> list[Request]:
     ]
 
 
-def backend(folder: Path, scorer: Any = "auto", batch_tokens: int = 64, dtype: str = "float32") -> HuggingFaceBackend:
+def backend(
+    folder: Path, scorer: Any = "auto", batch_tokens: int | None = 64, dtype: str = "float32"
+) -> HuggingFaceBackend:
     settings = ModelSettings(str(folder), scorer=scorer, batch_tokens=batch_tokens, dtype=dtype)
     return HuggingFaceBackend(settings, folder, Identity(str(folder), "huggingface", None, dtype=dtype))
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.backends.families import FAMILIES, MakeModel
 from tests.backends.test_huggingface_families import PRIMER, backend
-from truthguard.backends import huggingface_together
+from truthguard.backends import huggingface_cache
 from truthguard.backends.generation import Draft, TextRow
 from truthguard.backends.huggingface_sampling import Sampler, extend
 from truthguard.backends.protocol import Generate, NextToken, Reply, Request, Score, Text, Turn
@@ -25,9 +25,9 @@ from truthguard.records import Facts, ModelSettings
 
 QUESTIONS = ["What is true?", "Who?", "What happens if you eat the letter of France?", "Is Paris the capital?"]
 TOGETHER = "gpt2 opt gpt_neox gptj llama qwen2 qwen3 phi olmo2 cohere granite falcon mixtral gemma2 gemma3 mistral"
-TOGETHER += " bloom falcon-alibi"
-# Windows, distances and states that count padding.
-APART = "gemma3-short-window mistral-short-window gpt_neo mpt mamba"
+TOGETHER += " bloom falcon-alibi mpt"
+# Windows and states that count padding.
+APART = "gemma3-short-window mistral-short-window gpt_neo mamba"
 
 
 def greedy(max_tokens: int = 12, **options: Any) -> list[Generate]:
@@ -105,13 +105,13 @@ def copy_of(make_model: MakeModel, tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_family_writes_beside_others_what_it_writes_alone(family: str, make_model: MakeModel) -> None:
-    """Greedy texts are the same token for token in any batch, with or without a shared opening."""
+    """Greedy texts are the same token for token in any batch, with or without a shared opening, in seats of others."""
     folder, asked = make_model(family), greedy()
     expected = one_by_one(folder, asked)
-    for scorer, batch_tokens in (("auto", 1024), ("auto", 8), ("plain", 64)):
+    for scorer, batch_tokens in (("auto", 1024), ("auto", 2), ("plain", 64)):
         found, facts = replies(backend(folder, scorer, batch_tokens), asked)
         assert {request: reply.value for request, reply in found.items()} == expected
-        if batch_tokens > 8:
+        if batch_tokens > 2:
             assert facts.scorer == ("batched" if family in TOGETHER.split() else "one by one"), facts.reason
             assert family in (TOGETHER + " " + APART).split()
 
@@ -122,7 +122,7 @@ def test_a_sample_depends_on_its_seed_and_attempt_alone(make_model: MakeModel) -
     expected = texts(backend(folder, batch_tokens=1024), asked)
     assert len({value.text for value in expected.values()}) == len(asked)
     shuffled = random.Random(1).sample(asked, len(asked))
-    for model, some in ((backend(folder, batch_tokens=20), shuffled), (backend(folder, "plain", 1024), shuffled[:7])):
+    for model, some in ((backend(folder, batch_tokens=3), shuffled), (backend(folder, "plain", 1024), shuffled[:7])):
         found = texts(model, some)
         assert found == {request: expected[request] for request in some}
     again = [replace(request, attempt=1) for request in asked]
@@ -187,35 +187,79 @@ def test_each_end_token_of_the_models_settings_ends_a_text(family: str, copy_of:
 
 
 def test_finished_texts_leave_the_batch(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the rows done, the pass becomes half as wide; the others go on as if nothing were."""
+    """When nobody waits for a finished text's row, the pass goes on without it, and the others as if nothing were."""
     folder, widths = make_model("llama"), []
     asked = [replace(request, max_tokens=2 + 3 * i) for i, request in enumerate(greedy())]
     expected = one_by_one(folder, asked)
-    fill = huggingface_together.Cached.fill
+    fill = huggingface_cache.Cached.fill
 
     def counting(self: Any, ids: Any, *rest: Any) -> Any:
         if ids.shape[1] == 1:
             widths.append(len(ids))
         return fill(self, ids, *rest)
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", counting)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", counting)
     model = backend(folder, batch_tokens=1024)
     assert texts(model, asked) == expected
-    assert widths == [5] * 8 + [2] * 3 + [1] * 3
+    assert widths == [5] * 2 + [4] * 3 + [3] * 3 + [2] * 3 + [1] * 3
     # What was checked is not held back: texts come as they end, the shortest first.
     assert [reply.request for reply in model.answer(asked)] == asked
+
+
+def test_who_waits_takes_the_row_of_a_finished_text(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two rows none idles while a prompt waits, and each text is what it is alone, in whatever row it grows."""
+    folder, widths = make_model("llama"), []
+    asked = [replace(request, max_tokens=2 + 3 * i) for i, request in enumerate(greedy())]
+    expected = one_by_one(folder, asked)
+    fill = huggingface_cache.Cached.fill
+
+    def counting(self: Any, ids: Any, rows: Any, *rest: Any) -> Any:
+        if isinstance(rows, range):  # a step: prompts are put in by a list of rows
+            widths.append(len(ids))
+        return fill(self, ids, rows, *rest)
+
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", counting)
+    assert texts(backend(folder, batch_tokens=2), asked) == expected
+    assert widths == sorted(widths, reverse=True)
+    assert sum(widths) == sum(len(continuation(folder, request)) for request in asked)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "gemma2"])
+def test_openings_are_copied_where_they_cannot_be_held_once(
+    family: str, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attention that fails over an opening for all, or is wrong there, is no reason to write one by one."""
+    folder, asked = make_model(family), greedy()
+    expected = one_by_one(folder, asked)
+
+    def failing(*_: Any) -> Any:
+        raise ValueError("no such attention")
+
+    for over_both in (failing, lambda query, *_: query * 0):
+        monkeypatch.setattr("truthguard.backends.huggingface_attention._over_both", over_both)
+        found, facts = replies(backend(folder, batch_tokens=1024), asked)
+        assert {request: reply.value for request, reply in found.items()} == expected
+        assert facts.scorer == "batched"
+
+
+def test_the_attention_of_scoring_is_left_as_it_was(make_model: MakeModel) -> None:
+    """Texts are written with an attention of their own; what is scored before and after them is the same."""
+    score = Score(f"{PRIMER}Q: Who?\nA:", (" Paris", " No"))
+    model = backend(make_model("llama"), batch_tokens=1024)
+    values = [replies(model, asked)[0][asked[0]].value for asked in ([score], greedy(), [score])]
+    assert values[0] == values[2]
 
 
 def test_a_prompt_is_put_in_once_for_all_its_samples(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what prompts begin with once for all prompts, if a pass of the model is not to see each row whole."""
     passes: list[tuple[int, int]] = []
-    fill = huggingface_together.Cached.fill
+    fill = huggingface_cache.Cached.fill
 
     def counting(self: Any, ids: Any, *rest: Any) -> Any:
         passes.append(tuple(ids.shape))
         return fill(self, ids, *rest)
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", counting)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", counting)
     asked = [request for request in sampled(3, max_tokens=1) if len(str(request.context)) > 40]
     lengths = [len(encoded(make_model("llama"), str(request.context))) for request in asked]
     shared = len(encoded(make_model("llama"), PRIMER))
@@ -227,7 +271,8 @@ def test_a_prompt_is_put_in_once_for_all_its_samples(make_model: MakeModel, monk
     assert step == (12, 1)
     passes.clear()
     texts(backend(make_model("llama"), "plain", batch_tokens=1024), asked)
-    assert passes == [(4, max(lengths) - 1), (12, 1)]
+    # The first token tells how much memory a token takes.
+    assert passes == [(1, 1), (4, max(lengths) - 1), (12, 1)]
 
 
 def test_prompts_of_one_token_are_continued(make_model: MakeModel) -> None:
@@ -293,14 +338,14 @@ def test_out_of_memory_halves_the_batch(make_model: MakeModel, monkeypatch: pyte
     """A device that is too small for the batch gets smaller ones; no request is lost or answered twice."""
     import torch
 
-    folder, fill = make_model("llama"), huggingface_together.Cached.fill
+    folder, fill = make_model("llama"), huggingface_cache.Cached.fill
 
     def small_device(self: Any, ids: Any, *rest: Any) -> Any:
         if len(ids) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return fill(self, ids, *rest)
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", small_device)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", small_device)
     found, facts = replies(backend(folder, batch_tokens=1024), greedy())
     assert {request: reply.value for request, reply in found.items()} == one_by_one(folder, greedy())
     assert "at most 2 at once, as the device ran out of memory" in facts.reason
@@ -315,7 +360,7 @@ def test_no_memory_at_all_is_an_error(lack: str | None, make_model: MakeModel, m
     def no_device(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", no_device)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", no_device)
     monkeypatch.setattr(LlamaForCausalLM, "generate", no_device)
     monkeypatch.setattr("truthguard.backends.huggingface_generation.lacks", lambda model: lack)
     with pytest.raises(ModelError, match='even for one text at a time; try dtype = "bfloat16"'):
@@ -329,7 +374,7 @@ def test_a_failing_model_is_named(make_model: MakeModel, monkeypatch: pytest.Mon
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", broken)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", broken)
     monkeypatch.setattr(LlamaForCausalLM, "generate", broken)
     with pytest.raises(ModelError, match=r"failed to write behind a prompt of \d+ tokens: RuntimeError: mat1"):
         list(backend(make_model("llama")).answer(greedy()))
@@ -353,17 +398,51 @@ def test_a_row_that_breaks_in_its_batch_is_written_alone(
     make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NaN beside others is no answer of the model: alone it has one."""
-    folder, fill = make_model("llama"), huggingface_together.Cached.fill
+    folder, fill = make_model("llama"), huggingface_cache.Cached.fill
 
     def breaking(self: Any, ids: Any, *rest: Any) -> Any:
         logits = fill(self, ids, *rest).clone()
         logits[1:2] = math.nan
         return logits
 
-    monkeypatch.setattr(huggingface_together.Cached, "fill", breaking)
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", breaking)
     found, facts = replies(backend(folder, batch_tokens=1024), greedy())
     assert facts.scorer == "batched"
     assert {request: reply.value for request, reply in found.items()} == one_by_one(folder, greedy())
+
+
+def test_a_broken_text_does_not_break_the_next_in_its_row(
+    make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys that are not numbers would reach the row's next text even from behind its mask."""
+    import torch
+    from transformers import LlamaForCausalLM
+
+    folder, fill, generate = make_model("llama"), huggingface_cache.Cached.fill, LlamaForCausalLM.generate
+    broken: list[bool] = []
+    alone: list[bool] = []
+
+    def breaking(self: Any, ids: Any, rows: Any, *rest: Any) -> Any:
+        logits = fill(self, ids, rows, *rest).clone()
+        if isinstance(rows, range) and not broken:
+            broken.append(True)
+            with torch.inference_mode():
+                logits[0] = math.nan
+                for layer in self._cache.layers:
+                    layer.keys[0] = layer.values[0] = math.nan
+        return logits
+
+    def counting(*args: Any, **options: Any) -> Any:
+        alone.append(True)
+        return generate(*args, **options)
+
+    monkeypatch.setattr(huggingface_cache.Cached, "fill", breaking)
+    expected = one_by_one(folder, greedy())
+    monkeypatch.setattr(LlamaForCausalLM, "generate", counting)
+    found, facts = replies(backend(folder, batch_tokens=2), greedy())
+    assert facts.scorer == "batched"
+    assert {request: reply.value for request, reply in found.items()} == expected
+    assert len(alone) == 1
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -403,7 +482,7 @@ def _drawn(probabilities: Sequence[float], n: int = 4000, **options: Any) -> lis
     request = Generate("", 1, **({"temperature": 1.0} | options))
     drafts = [Draft(TextRow(replace(request, seed=i), Prompt((0,))), str, frozenset()) for i in range(n)]
     logits = torch.tensor(probabilities).log().expand(n, -1)
-    extend(drafts, [Sampler(draft.row) for draft in drafts], logits, record=True)
+    extend(drafts, [Sampler(draft.row) for draft in drafts], logits)
     assert all(
         draft.log_probabilities[0] == pytest.approx(math.log(probabilities[draft.tokens[0]])) for draft in drafts
     )

@@ -45,6 +45,6 @@ def test_probes_are_the_longest_row_and_the_largest_detour() -> None:
     long = Row((9,) * 6, ((0,),))
     branches = [Row((1, 2, i), ((0,),)) for i in range(4)]
     rows = [long, *branches]
-    passes = plan(rows, [0, 1, 1, 1, 1], prefix=0, most_tokens=6, most_reads=9)
+    passes = plan(rows, [0, 1, 1, 1, 1], most_tokens=6, most_reads=9)
     chosen = {passes[i].rows: probed for i, probed in selfcheck.probes(rows, passes).items()}
     assert chosen == {(0,): (0,), (1, 2, 3, 4): (1, 4)}

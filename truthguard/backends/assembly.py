@@ -21,6 +21,10 @@ from truthguard.backends.protocol import (
 from truthguard.backends.tokens import Encoder, Pair
 from truthguard.records import Missing
 
+# Rows whose tokens are in memory at the same time: 8,192 rows of 2,000 tokens are 128 MiB. What one slice shares
+# with the next, a prefix, is kept between them.
+_SLICE = 8192
+
 # The natural-log probabilities of a row's wanted ids, in the shape of `Row.wanted`.
 Values = tuple[tuple[float, ...], ...]
 
@@ -103,6 +107,21 @@ class Assembly:
             self._owners.append([])
         self._owners[number].append((entry, place))
         entry.waiting += 1
+
+
+def slices(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+    """The requests in their order, in parts whose rows may all be in memory; one request alone may be more."""
+    part: list[Request] = []
+    rows = 0
+    for request in requests:
+        size = len(request.continuations) if isinstance(request, Score) else 1
+        if part and rows + size > _SLICE:
+            yield part
+            part, rows = [], 0
+        part.append(request)
+        rows += size
+    if part:
+        yield part
 
 
 def _reply(entry: _Entry) -> Reply:

@@ -1,4 +1,4 @@
-"""A text that grows token by token: when it ends and where it is cut, and which texts are written together.
+"""A text that grows token by token: when it ends and where it is cut, and which texts are written through one cache.
 
 Rules only: no model and no torch. What writes is `huggingface_generation`.
 """
@@ -167,27 +167,24 @@ def shared_opening(rows: Sequence[TextRow]) -> int:
     return next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
 
 
-def batches(rows: Sequence[TextRow], *, most_slots: int, most_rows: int) -> list[tuple[int, ...]]:
-    """Which rows are written together: at most `most_rows`, padded to at most `most_slots` tokens; one may exceed it.
+def queues(rows: Sequence[TextRow], *, shared: int, most_slots: int, most_rows: int) -> list[tuple[int, ...]]:
+    """Which rows are written through one cache, one after another; each queue's first row has the most slots.
 
-    The longest come first, so that memory ends early if it ends. Samples of one prompt stay together where they fit.
+    A cache has room for the queue's longest row in each of its own, but for the first `shared` slots. So where shorter
+    ones wait, of which it could hold twice as many in its `most_slots` slots and `most_rows` rows, those go to another.
+    Samples of one prompt follow each other, and the longest come first, so that memory ends early if it ends.
     """
-    samples: dict[tuple[int, ...], list[int]] = {}
-    for number in sorted(range(len(rows)), key=lambda number: (-len(rows[number].tokens), rows[number].tokens)):
-        samples.setdefault(rows[number].tokens, []).append(number)
+    found: list[list[int]] = []
+    longest = most = 0
+    for number in sorted(range(len(rows)), key=lambda number: (-rows[number].slots, rows[number].tokens, number)):
+        slots = rows[number].slots - shared
+        if not found or (len(found[-1]) >= most and most < most_rows and 2 * slots <= longest):
+            longest, most = slots, rows_at_once(slots, most_slots=most_slots, most_rows=most_rows)
+            found.append([])
+        found[-1].append(number)
+    return [tuple(queue) for queue in found]
 
-    def fits(numbers: Sequence[int]) -> bool:
-        return len(numbers) <= most_rows and len(numbers) * max(rows[i].slots for i in numbers) <= most_slots
 
-    found: list[tuple[int, ...]] = []
-    batch: list[int] = []
-    for group in samples.values():
-        if batch and not fits([*batch, *group]):
-            found.append(tuple(batch))
-            batch = []
-        for number in group:
-            if batch and not fits([*batch, number]):
-                found.append(tuple(batch))
-                batch = []
-            batch.append(number)
-    return [*found, tuple(batch)] if batch else found
+def rows_at_once(slots: int, *, most_slots: int, most_rows: int) -> int:
+    """How many rows of so many slots a cache holds: at least one."""
+    return max(1, min(most_rows, most_slots // slots))

@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from truthguard.backends import selfcheck
-from truthguard.backends.generation import Decode, Draft, TextRow, batches, shared_opening
+from truthguard.backends.generation import Decode, Draft, TextRow, queues, rows_at_once, shared_opening
+from truthguard.backends.huggingface_attention import can_share
+from truthguard.backends.huggingface_cache import Cached, Openings, lacks
 from truthguard.backends.huggingface_plain import MOST_LOGITS, PlainScorer, quiet_inference, vocabulary
 from truthguard.backends.huggingface_sampling import Sampler, extend
-from truthguard.backends.huggingface_together import Openings, WritingBatch, lacks
+from truthguard.backends.huggingface_together import Seat, WritingBatch
 from truthguard.backends.huggingface_weights import free_memory
 from truthguard.backends.packing import Row
 from truthguard.errors import ModelError
 
-# Tokens of keys and values that a batch may hold for each token of a scoring pass, whose activations weigh more.
-_SLOTS_PER_TOKEN = 8
+# Keys and values of the texts at hand, where main memory is to hold them; an accelerator gives half of what is free.
+_MOST_BYTES = 2**29
+# A pass of more is no faster there, and its attention scores are all held at once.
+_MOST_TOKENS = {"cpu": 512}
 
 
 class _Apart(Exception):
@@ -39,11 +43,15 @@ class Writer:
         model.generation_config = _settings()
         self._name, self._dtype, self._share = name, dtype, share
         self._plain = PlainScorer(model)
+        most_tokens = min(most_tokens, _MOST_TOKENS.get(model.device.type, most_tokens))
         self._openings = Openings(model, most_tokens)
-        self._most_slots = most_tokens * _SLOTS_PER_TOKEN
-        self._most_rows = max(1, MOST_LOGITS // vocabulary(model))
+        self._most_tokens = most_tokens
+        self._most_bytes = _room(model)
+        self._most_rows = max(1, min(most_tokens, MOST_LOGITS // vocabulary(model)))
         self._apart = lacks(model)
-        self._checked_slots = self._checked_padding = self._probes = 0
+        self._holds_once = can_share(model)
+        # The widest pass of a text that was checked, the widest of one with padding behind it, and the most padding.
+        self._checked_width = self._checked_padded_width = self._checked_padding = self._probes = 0
         self._notes: list[str] = []
         self._size = 1  # texts in the batch at hand
         self.difference: float | None = None
@@ -61,7 +69,7 @@ class Writer:
             why = f"texts are written one by one: {self._apart}"
         else:
             why = f"texts are written together: plain scoring agrees on {self._probes} of up to "
-            why += f"{self._checked_slots} tokens"
+            why += f"{self._checked_width} tokens"
         return "; ".join([why, *self._notes])
 
     def texts(self, rows: Sequence[TextRow]) -> Iterator[tuple[int, Draft]]:
@@ -78,7 +86,9 @@ class Writer:
                     yield waiting[index], draft
             except (torch.OutOfMemoryError, _Apart) as caught:
                 error = caught.with_traceback(None)  # its frames hold the batch's memory
-            if isinstance(error, _Apart):
+            if isinstance(error, _Apart) and self._holds_once:
+                self._holds_once = False  # what fails with one opening for all may do with copies of it
+            elif isinstance(error, _Apart):
                 self._apart = str(error)
             elif error:
                 self._make_smaller(error)
@@ -90,67 +100,89 @@ class Writer:
             for index, row in enumerate(rows):
                 yield index, self._alone(row)
             return
-        opening = rows[0].tokens[: shared_opening(rows)] if self._share else ()
-        for numbers in batches(rows, most_slots=self._most_slots, most_rows=self._most_rows):
-            self._size = len(numbers)
-            drafts = [Draft(rows[number], self._decode, self._ends) for number in numbers]
-            place = {id(draft): number for draft, number in zip(drafts, numbers, strict=True)}
-            for draft in self._together(drafts, opening):
-                # What a batch cannot write may be the batch's fault.
-                yield place[id(draft)], draft if draft.missing is None else self._alone(draft.row)
+        drafts = [Draft(row, self._decode, self._ends) for row in rows]
+        place = {id(draft): number for number, draft in enumerate(drafts)}
+        opening = shared_opening(rows) if self._share else 0
+        for draft in self._checked(self._together(drafts, opening)):
+            # What a batch cannot write may be the batch's fault.
+            yield place[id(draft)], draft if draft.missing is None else self._alone(draft.row)
 
-    def _together(self, drafts: list[Draft], opening: tuple[int, ...]) -> Iterator[Draft]:
-        """The drafts as they end; those that go beyond what was checked are held back until they are checked."""
-        longest = max(len(draft.row.tokens) for draft in drafts)
-        padding = longest - min(len(draft.row.tokens) for draft in drafts)
-        slots = longest + max(draft.row.request.max_tokens for draft in drafts)
-        record = slots > self._checked_slots or padding > self._checked_padding
-        held: list[Draft] = []
-        for draft in self._steps(drafts, opening, record=record):
-            beyond = longest + len(draft.tokens) > self._checked_slots
-            behind = longest - len(draft.row.tokens) > self._checked_padding
-            if beyond or behind:
-                held.append(draft)
-            else:
-                yield draft
-        self._check(held, longest)
-        yield from held
-
-    def _steps(self, drafts: list[Draft], opening: tuple[int, ...], *, record: bool) -> Iterator[Draft]:
+    def _together(self, drafts: Sequence[Draft], opening: int) -> Iterator[Seat]:
+        """The drafts' seats as they end."""
         import torch
 
+        rows = [draft.row for draft in drafts]
+        self._size = 1
         try:
-            batch = WritingBatch(self._model, drafts, self._openings, opening, record=record)
-            while batch.writing:
-                yield from batch.step()
+            # Without an opening the first token tells what a token takes.
+            begun = self._openings.behind(rows[0].tokens[: opening or 1])
+            shared = opening if self._holds_once else 0
+            limits = {"most_slots": self._most_bytes // begun.bytes_per_token, "most_rows": self._most_rows}
+            for queue in queues(rows, shared=shared, **limits):
+                longest = rows[queue[0]].slots
+                self._size = min(len(queue), rows_at_once(longest - shared, **limits))
+                cached = Cached(self._model, self._size, longest, shared)
+                cached.begin(begun, opening)
+                waiting = [drafts[number] for number in queue]
+                batch = WritingBatch(cached, waiting, opening=opening, most_tokens=self._most_tokens)
+                while batch.writing:
+                    yield from batch.step()
+                del cached, batch  # the next one's memory is taken when this one's is free
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # an architecture whose cache is another may fail in any way
             raise _Apart(f"the model refuses a batch ({type(error).__name__}: {error})") from error
 
-    def _check(self, held: Sequence[Draft], longest: int) -> None:
-        """Hold the text that goes farthest, and the one behind most padding, against plain scoring."""
-        sound = [draft for draft in held if draft.missing is None]
+    def _checked(self, seats: Iterator[Seat]) -> Iterator[Draft]:
+        """The drafts; those that went beyond what was checked are held back until some of them are checked.
+
+        The first check is made when as many are held as are written at once. Each waits for twice as many as the one
+        before: what they vouch for grows more and more slowly.
+        """
+        held: list[Seat] = []
+        checks = 0
+        for seat in seats:
+            if self._is_beyond(seat):
+                held.append(seat)
+            else:
+                yield seat.draft
+            if len(held) >= self._size << checks:
+                self._check(held)
+                yield from (seat.draft for seat in held)
+                held, checks = [], checks + 1
+        self._check(held)
+        yield from (seat.draft for seat in held)
+
+    def _is_beyond(self, seat: Seat) -> bool:
+        checked = self._checked_padded_width if seat.padding else self._checked_width
+        return seat.width > checked or seat.padding > self._checked_padding
+
+    def _check(self, held: Sequence[Seat]) -> None:
+        """Hold the text of the widest pass, and the one in front of most padding, against plain scoring."""
+        sound = [seat for seat in held if seat.draft.missing is None]
         if not sound:
             return
         started = time.perf_counter()
-        farthest = max(sound, key=lambda draft: (len(draft.tokens), len(draft.row.tokens)))
-        shortest = max(sound, key=lambda draft: (-len(draft.row.tokens), len(draft.tokens)))
-        for draft in (farthest,) if shortest is farthest else (farthest, shortest):
-            seen = (*draft.row.tokens, *draft.tokens[:-1])
-            row = Row(seen, tuple((token,) for token in draft.tokens))
-            ((_, plain),) = self._plain.run([row], self._plain.alone(0))
-            apart = selfcheck.difference(tuple((value,) for value in draft.log_probabilities), plain)
-            self.difference = max(apart, self.difference or 0.0)
-            self._probes += 1
-            if apart > (bound := selfcheck.bound(self._dtype, row)):
-                raise _Apart(
-                    f"the probabilities of a text of {len(draft.tokens)} tokens differ by {apart:.2g} when it is "
-                    f"written beside others (at most {bound:.2g} in {self._dtype})"
-                )
-        self._checked_slots = max(self._checked_slots, longest + len(farthest.tokens))
-        self._checked_padding = max(self._checked_padding, longest - len(shortest.row.tokens))
+        widest = max(sound, key=lambda seat: (seat.padding > 0, seat.width, len(seat.draft.tokens)))
+        padded = max(sound, key=lambda seat: (seat.padding, seat.width))
+        for seat in (widest,) if padded is widest else (widest, padded):
+            self._probe(seat.draft)
+            self._checked_width = max(self._checked_width, seat.width)
+            self._checked_padded_width = max(self._checked_padded_width, seat.width if seat.padding else 0)
+            self._checked_padding = max(self._checked_padding, seat.padding)
         self.seconds_checking += time.perf_counter() - started
+
+    def _probe(self, draft: Draft) -> None:
+        row = Row((*draft.row.tokens, *draft.tokens[:-1]), tuple((token,) for token in draft.tokens))
+        ((_, plain),) = self._plain.run([row], self._plain.alone(0))
+        apart = selfcheck.difference(tuple((value,) for value in draft.log_probabilities), plain)
+        self.difference = max(apart, self.difference or 0.0)
+        self._probes += 1
+        if apart > (bound := selfcheck.bound(self._dtype, row)):
+            raise _Apart(
+                f"the probabilities of a text of {len(draft.tokens)} tokens differ by {apart:.2g} when it is "
+                f"written beside others (at most {bound:.2g} in {self._dtype})"
+            )
 
     def _alone(self, row: TextRow) -> Draft:
         """By the library's own loop, which knows the cache of every architecture; the tokens are chosen here."""
@@ -159,7 +191,7 @@ class Writer:
         draft, sampler = Draft(row, self._decode, self._ends), Sampler(row)
 
         def choose(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-            extend([draft], [sampler], logits, record=False)
+            extend([draft], [sampler], logits)
             forced = torch.full_like(logits, -torch.inf)
             forced[0, draft.tokens[-1] if draft.tokens else 0] = 0.0
             return forced
@@ -197,6 +229,15 @@ class Writer:
         self._openings.forget()
         free_memory()
         self._notes = [f"at most {self._most_rows} at once, as the device ran out of memory"]
+
+
+def _room(model: Any) -> int:
+    """How many bytes of keys and values may be held at once."""
+    import torch
+
+    if model.device.type == "cuda":
+        return int(torch.cuda.mem_get_info(model.device)[0]) // 2
+    return _MOST_BYTES
 
 
 def _settings(**options: Any) -> Any:

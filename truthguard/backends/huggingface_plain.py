@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truthguard.backends.assembly import Values
+from truthguard.backends.huggingface_weights import input_device
 from truthguard.backends.packing import Row
+from truthguard.backends.work import Work
 
 if TYPE_CHECKING:
     import torch
@@ -36,10 +38,11 @@ class PlainScorer:
 
     name = "plain"
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, work: Work | None = None) -> None:
         self._model = model
         self._vocabulary = vocabulary(model)
         self._keeps = "logits_to_keep" in forward_parameters(model)
+        self._work = work or Work()
 
     def plan(self, rows: Sequence[Row], groups: Sequence[int], most_tokens: int) -> list[PlainBatch]:
         """Batches of at most `most_tokens` padded tokens; one row alone may exceed it."""
@@ -72,17 +75,18 @@ class PlainScorer:
             ids[i, : len(row.tokens)] = torch.tensor(row.tokens)
             mask[i, : len(row.tokens)] = 1
         kept = self._kept(chosen)
-        device = self._model.device
+        device = input_device(self._model)
         options: dict[str, Any] = {"attention_mask": mask.to(device), "use_cache": False}
         if self._keeps:
-            options["logits_to_keep"] = torch.tensor(kept, device=device)
+            options["logits_to_keep"] = list(kept)
         with quiet_inference():
             logits = self._model(input_ids=ids.to(device), **options).logits
             found = []
             for i, (number, row) in enumerate(zip(batch.rows, chosen, strict=True)):
                 steps = range(row.first_read - kept.start, len(row.tokens) - kept.start)
                 found.append((number, values_of(logits[i], [(row, steps)])[0]))
-            return found
+        self._work.add(tokens=ids.numel(), places=len(chosen) * len(kept))
+        return found
 
     def _kept(self, rows: Sequence[Row]) -> range:
         """The places of the padded batch whose logits are needed."""

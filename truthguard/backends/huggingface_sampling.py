@@ -30,11 +30,11 @@ class Sampler:
         return float(torch.rand((), generator=self._generator, dtype=torch.float64))
 
 
-def extend(drafts: Sequence[Draft], samplers: Sequence[Sampler], logits: torch.Tensor, *, record: bool) -> None:
+def extend(drafts: Sequence[Draft], samplers: Sequence[Sampler], logits: torch.Tensor) -> None:
     """Add one token to each draft, by its row of logits `[drafts, vocabulary]`.
 
-    A row without any finite largest logit ends its draft without a text: nothing can be chosen by it. `record` also
-    keeps the token's natural-log probability, of the model itself (temperature 1).
+    A row without any finite largest logit ends its draft without a text: nothing can be chosen by it. The token's
+    natural-log probability is kept, of the model itself (temperature 1).
     """
     import torch
 
@@ -47,11 +47,10 @@ def extend(drafts: Sequence[Draft], samplers: Sequence[Sampler], logits: torch.T
         chosen = _draw(logits[drawn].cpu(), [samplers[i] for i in drawn])
         for i, token in zip(drawn, chosen, strict=True):
             tokens[i] = token
-    if record:
-        places = torch.tensor(tokens, device=logits.device)[:, None]
-        values = (logits.gather(-1, places)[:, 0] - logits.logsumexp(-1)).tolist()
-        for draft, value in zip(drafts, values, strict=True):
-            draft.log_probabilities.append(value)
+    places = torch.tensor(tokens, device=logits.device)[:, None]
+    values = (logits.gather(-1, places)[:, 0] - logits.logsumexp(-1)).tolist()
+    for draft, value in zip(drafts, values, strict=True):
+        draft.log_probabilities.append(value)
     for draft, token, is_sound in zip(drafts, tokens, sound, strict=True):
         if is_sound:
             draft.add(token)

@@ -2,176 +2,134 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from truthguard.backends.generation import Draft
-from truthguard.backends.huggingface_plain import forward_parameters, quiet_inference
+from truthguard.backends.huggingface_cache import Cached
+from truthguard.backends.huggingface_plain import quiet_inference
 from truthguard.backends.huggingface_sampling import Sampler, extend
 
-if TYPE_CHECKING:
-    import torch
+# Seats are given to others once this share of them is free: a pass for one newcomer costs half as much as one for ten.
+_FREE_SHARE = 8
 
 
-def lacks(model: Any) -> str | None:
-    """What the model's forward lacks for texts that are written together; None when it lacks nothing to be seen."""
-    parameters = forward_parameters(model)
-    if not parameters & {"cache", "past_key_values"}:
-        return "the model takes no key-value cache"
-    if "attention_mask" not in parameters:
-        return "the model takes no mask"
-    return None
+@dataclass(slots=True)
+class Seat:
+    """A row of the cache and the draft that grows in it: how wide its widest pass was, and how far it stood back there.
 
-
-class Cached:
-    """A model with a key-value cache, of one or more rows, that is filled by passes through the model."""
-
-    def __init__(self, model: Any) -> None:
-        from transformers import DynamicCache
-
-        self._model = model
-        parameters = forward_parameters(model)
-        # transformers renamed the argument within its fifth version.
-        self._name = "cache" if "cache" in parameters else "past_key_values"
-        self._positions = "position_ids" in parameters
-        self._keeps = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
-        self._cache: Any = DynamicCache(config=model.config)
-        self.rows, self.length = 1, 0
-
-    def fill(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Put in tokens `[rows, n]`, seen with all that `mask` `[rows, length + n]` leaves; the last one's logits."""
-        device = self._model.device
-        options: dict[str, Any] = {"position_ids": positions.to(device)} if self._positions else {}
-        with quiet_inference():
-            logits: torch.Tensor = self._model(
-                input_ids=ids.to(device),
-                attention_mask=mask.long().to(device),
-                use_cache=True,
-                **{self._name: self._cache},
-                **self._keeps,
-                **options,
-            ).logits[:, -1]
-        self.rows = ids.shape[0]
-        self.length += ids.shape[1]
-        return logits
-
-    def select(self, rows: Sequence[int]) -> None:
-        """Keep these rows, in this order; a row may be kept several times."""
-        import torch
-
-        if self.length and list(rows) != list(range(self.rows)):
-            with quiet_inference():
-                self._cache.batch_select_indices(torch.tensor(rows, device=self._model.device))
-        self.rows = len(rows)
-
-    def copied(self) -> Cached:
-        """The same, to be filled apart from this one."""
-        other = copy.copy(self)
-        other._cache = copy.deepcopy(self._cache)
-        return other
-
-
-class Openings:
-    """The cache of what prompts begin with, computed once for all of them."""
-
-    def __init__(self, model: Any, most_tokens: int) -> None:
-        self.most_tokens = most_tokens
-        self._model = model
-        self._kept: tuple[tuple[int, ...], Cached] | None = None
-
-    def behind(self, tokens: tuple[int, ...]) -> Cached:
-        """A cache of one row that has seen these tokens, for the caller to add to."""
-        if self._kept is None or self._kept[0] != tokens:
-            cached = Cached(self._model)
-            if tokens:
-                prefill(cached, [tokens], self.most_tokens)
-            self._kept = (tokens, cached)
-        return self._kept[1].copied()
-
-    def forget(self) -> None:
-        self._kept = None
-
-
-def prefill(cached: Cached, rows: Sequence[tuple[int, ...]], most_tokens: int) -> None:
-    """Put one chain of tokens into each row of the cache, a few columns at a time.
-
-    Shorter rows end in padding. It stands behind all that is real, so a causal model lets nothing real see it here,
-    and the masks of later passes leave it out.
+    The width is that of the longest row of the pass, in tokens; what a row lacks to it is padding behind the row.
     """
-    import torch
 
-    width, start = max(map(len, rows)), cached.length
-    ids = torch.zeros((len(rows), width), dtype=torch.long)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
-    step = max(1, most_tokens // len(rows))
-    for left in range(0, width, step):
-        right = min(left + step, width)
-        mask = torch.ones((len(rows), start + right), dtype=torch.bool)
-        positions = torch.arange(start + left, start + right).expand(len(rows), -1)
-        cached.fill(ids[:, left:right], mask, positions)
+    draft: Draft
+    sampler: Sampler
+    width: int = 0
+    padding: int = 0
+
+    @property
+    def column(self) -> int:
+        """Where the next token goes in: all before it are in the cache. A finished draft's last one goes in again."""
+        return len(self.draft.row.tokens) - 1 + len(self.draft.tokens)
+
+    @property
+    def token(self) -> int:
+        """The token that goes in next."""
+        return self.draft.tokens[-1] if self.draft.tokens else self.draft.row.tokens[-1]
+
+    def saw(self, width: int) -> None:
+        """Keep what the pass was like."""
+        self.width = max(self.width, width)
+        self.padding = max(self.padding, width - 1 - self.column)
 
 
 class WritingBatch:
-    """Drafts that are written together, behind an opening that their prompts share.
+    """Drafts that are written together, in rows that begin with an opening that their prompts share.
 
-    Each prompt is put in once, whatever the number of its samples, and without its last token: that is the first
-    token of the first step, so every row reads its logits at the same place. A row sees its own prompt and text only,
-    at the positions that it would have alone.
+    A row whose draft has ended is given to the next draft. Each prompt is put in once for all its samples that are
+    written at the same time, and without its last token: that is the first token of its first step. A row sees its
+    own prompt and text only, at the positions that it would have alone.
     """
 
-    def __init__(
-        self, model: Any, drafts: Sequence[Draft], openings: Openings, opening: tuple[int, ...], *, record: bool
-    ) -> None:
-        import torch
-
-        self._rows = list(drafts)
-        self._samplers = [Sampler(draft.row) for draft in drafts]
-        self._record = record
-        prompts = {tokens: i for i, tokens in enumerate(dict.fromkeys(draft.row.tokens for draft in drafts))}
-        rests = [tokens[len(opening) : -1] for tokens in prompts]
-        self._cached = openings.behind(opening)
-        self._cached.select([0] * len(rests))
-        if any(rests):
-            prefill(self._cached, rests, openings.most_tokens)
-        self._cached.select([prompts[draft.row.tokens] for draft in drafts])
-        self._next = torch.tensor([draft.row.tokens[-1] for draft in drafts])
-        self._positions = torch.tensor([len(draft.row.tokens) - 1 for draft in drafts])
-        most = max(draft.row.request.max_tokens for draft in drafts)
-        self._sees = torch.ones((len(drafts), self._cached.length + most), dtype=torch.bool)
-        for i, draft in enumerate(drafts):
-            self._sees[i, len(draft.row.tokens) - 1 : self._cached.length] = False
+    def __init__(self, cached: Cached, drafts: Iterable[Draft], *, opening: int, most_tokens: int) -> None:
+        self._cached, self._opening, self._most_tokens = cached, opening, most_tokens
+        self._waiting = deque(drafts)
+        self._seats: list[Seat] = []
 
     @property
     def writing(self) -> bool:
         """Is any draft unfinished?"""
-        return any(not draft.finished for draft in self._rows)
+        return bool(self._waiting) or any(not seat.draft.finished for seat in self._seats)
 
-    def step(self) -> list[Draft]:
-        """Add a token to each unfinished draft; those that it finished."""
+    def step(self) -> list[Seat]:
+        """Add a token to each draft at hand; those that it finished."""
         import torch
 
-        self._compact()
-        mask = self._sees[:, : self._cached.length + 1]
-        logits = self._cached.fill(self._next[:, None], mask, self._positions[:, None])
-        going = [i for i, draft in enumerate(self._rows) if not draft.finished]
+        self._change_seats()
+        columns = [seat.column for seat in self._seats]
+        ids = torch.tensor([[seat.token] for seat in self._seats])
+        logits = self._cached.fill(ids, range(len(self._seats)), columns)
+        going = [i for i, seat in enumerate(self._seats) if not seat.draft.finished]
+        seats = [self._seats[i] for i in going]
+        for seat in seats:
+            seat.saw(max(columns) + 1)
         with quiet_inference():
-            part = logits if len(going) == len(self._rows) else logits[going]
-            drafts = [self._rows[i] for i in going]
-            extend(drafts, [self._samplers[i] for i in going], part, record=self._record)
-        going = [i for i in going if not self._rows[i].finished]
-        # A finished row stays where it is: farther on there may be no position.
-        self._next[going] = torch.tensor([self._rows[i].tokens[-1] for i in going], dtype=torch.long)
-        self._positions[going] += 1
-        return [draft for draft in drafts if draft.finished]
+            part = logits if len(going) == len(self._seats) else logits[going]
+            extend([seat.draft for seat in seats], [seat.sampler for seat in seats], part)
+        return [seat for seat in seats if seat.draft.finished]
 
-    def _compact(self) -> None:
-        """Let the finished rows go once they are half of all: moving the cache costs about as much as a step."""
-        going = [i for i, draft in enumerate(self._rows) if not draft.finished]
-        if 2 * len(going) > len(self._rows):
+    def _change_seats(self) -> None:
+        """Seat who waits where a draft has ended; when nobody waits, let the rows without a draft go."""
+        free = [i for i, seat in enumerate(self._seats) if seat.draft.finished]
+        if _FREE_SHARE * len(free) < len(self._seats):
             return
-        self._cached.select(going)
-        self._rows = [self._rows[i] for i in going]
-        self._samplers = [self._samplers[i] for i in going]
-        self._next, self._positions, self._sees = self._next[going], self._positions[going], self._sees[going]
+        for i in free:
+            if self._seats[i].draft.missing:
+                self._cached.clear(i, self._opening)
+        places = [*free, *range(len(self._seats), self._cached.rows)][: len(self._waiting)]
+        self._admit(places)
+        for i in reversed(free[len(places) :]):
+            last = self._seats.pop()
+            if i < len(self._seats):
+                self._cached.copy(len(self._seats), i, self._opening, last.column)
+                self._seats[i] = last
+
+    def _admit(self, places: Sequence[int]) -> None:
+        known = {seat.draft.row.tokens: i for i, seat in enumerate(self._seats) if not seat.draft.finished}
+        copies: list[tuple[int, int]] = []
+        fresh: list[int] = []
+        for i in places:
+            draft = self._waiting.popleft()
+            self._seats[i : i + 1] = [Seat(draft, Sampler(draft.row))]
+            if draft.row.tokens in known:
+                copies.append((known[draft.row.tokens], i))
+            else:
+                known[draft.row.tokens] = i
+                fresh.append(i)
+        prompts = [self._seats[i].draft.row.tokens[self._opening : -1] for i in fresh]
+        prefill(self._cached, fresh, prompts, self._opening, self._most_tokens)
+        for source, target in copies:
+            self._cached.copy(source, target, self._opening, self._seats[target].column)
+
+
+def prefill(
+    cached: Cached, rows: Sequence[int], chains: Sequence[tuple[int, ...]], start: int, most_tokens: int
+) -> None:
+    """Put one chain of tokens into each of the rows, from column `start` on, in passes of at most `most_tokens`.
+
+    Shorter chains end in padding. It stands behind all that is real, so a causal model lets nothing real see it here,
+    and later passes leave it out or write over it.
+    """
+    import torch
+
+    order = sorted((i for i in range(len(rows)) if chains[i]), key=lambda i: (-len(chains[i]), i))
+    while order:
+        width = len(chains[order[0]])
+        fit = max(1, most_tokens // width)
+        group, order = order[:fit], order[fit:]
+        ids = torch.zeros((len(group), width), dtype=torch.long)
+        for line, i in zip(ids, group, strict=True):
+            line[: len(chains[i])] = torch.tensor(chains[i], dtype=torch.long)
+        for left in range(0, width, most_tokens):
+            part = ids[:, left : left + most_tokens]
+            cached.fill(part, [rows[i] for i in group], [start + left] * len(group))

@@ -46,11 +46,20 @@ def _parser() -> argparse.ArgumentParser:
     what = "the file, or the folder to put thresholds.toml in (default: this folder)"
     init.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help=what)
     init.set_defaults(run=_init)
+    _add_cache(commands.add_parser("cache", help="list what is kept between runs, or clear it"))
     _add_compare(commands.add_parser("compare", help="hold a candidate's record beside an earlier one"))
     _add_report(commands.add_parser("report", help="say once more what records say, and make pages of it"))
     _add_power(commands.add_parser("power", help="tell which max_drop bars can be decided, before anything is asked"))
     _add_import(commands.add_parser("import", help="make a record of a run that another tool has made"))
     return parser
+
+
+def _add_cache(command: argparse.ArgumentParser) -> None:
+    what = "the folder (default: TRUTHGUARD_CACHE, else the user's cache)"
+    command.add_argument("--cache", type=Path, metavar="DIR", help=what)
+    clear = "remove the answers, the converted weights, or all of both (default: all); benchmark files stay"
+    command.add_argument("--clear", nargs="?", const="all", choices=["answers", "weights", "all"], help=clear)
+    command.set_defaults(run=_cache)
 
 
 def _add_import(command: argparse.ArgumentParser) -> None:
@@ -122,6 +131,21 @@ def _fetch(options: argparse.Namespace) -> list[str]:
     own = target != default_data()
     where = f"; pass --truthguard-data {target} or set TRUTHGUARD_DATA to it" if own else ""
     return [*lines, f"{len(paths)} files in {target}{where}"]
+
+
+def _cache(options: argparse.Namespace) -> Iterator[str]:
+    import os
+
+    from platformdirs import user_cache_path
+
+    from truthguard.commands.caching import clear_cache, list_cache
+    from truthguard.errors import UsageError
+
+    chosen = options.cache or os.environ.get("TRUTHGUARD_CACHE")
+    if str(chosen).lower() == "off":
+        raise UsageError("TRUTHGUARD_CACHE=off keeps nothing: name a folder with --cache DIR")
+    folder = Path(chosen).expanduser().absolute() if chosen else user_cache_path("truthguard")
+    return list_cache(folder) if options.clear is None else clear_cache(folder, options.clear)
 
 
 def _sets(options: argparse.Namespace) -> Iterator[str]:

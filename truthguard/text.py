@@ -42,6 +42,18 @@ def named(name: str, *how: str) -> str:
     return f"{visible(name, 200)} ({', '.join(filter(None, how))})"
 
 
+def size_text(size: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> size_text(0), size_text(1023), size_text(1024), size_text(538_089_408), size_text(8 * 2**30)
+    ('0 B', '1,023 B', '1.0 KiB', '513.2 MiB', '8.0 GiB')
+    """
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:,.1f} {unit}"
+    return f"{size:,} B"
+
+
 def _begins_command(text: str, index: int) -> bool:
     """Whether a runner of GitHub would read a command here, in either of its forms; it trims the line first."""
     return text.startswith("##[", index) or (text.startswith("::", index) and not text[:index].strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -202,3 +203,36 @@ def test_a_killed_holder_is_taken_over(tmp_path: Path) -> None:
     assert len(asked) - len(set(asked)) <= 1
     run = SessionStore(tmp_path / "session").read_run(KEY)
     assert run == run_of([reply_to(request) for request in requests(40)])
+
+
+def test_who_would_wait_does_other_things_first(tmp_path: Path) -> None:
+    """As long as there are any; then the run is read, or claimed once its process lets go."""
+    mine, other = SessionStore(tmp_path), SessionStore(tmp_path)
+    left = ["one", "two"]
+
+    with contextlib.ExitStack() as held:
+        held.enter_context(other.claim(KEY))
+
+        def meanwhile() -> bool:
+            left.pop()
+            if not left:
+                held.close()
+            return bool(left)
+
+        assert mine.run_once(KEY, lambda: RUN, meanwhile) == RUN
+    assert left == []
+
+
+def test_a_free_run_is_computed_and_no_other(tmp_path: Path) -> None:
+    """Neither one that is finished nor one that another process computes; its error is kept for who asks."""
+    session = SessionStore(tmp_path)
+
+    def fail() -> Run:
+        raise ModelError("no such model")
+
+    with SessionStore(tmp_path).claim(KEY):
+        assert not session.run_if_free(KEY, never)
+    assert session.run_if_free(KEY, fail)
+    assert not session.run_if_free(KEY, never)
+    with pytest.raises(ModelError, match="no such model"):
+        session.run_once(KEY, never)

@@ -6,13 +6,16 @@ stored, only their digest.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from truthguard.backends.protocol import Masses, Reply, Request, Scores, Text, Usage
+from truthguard.errors import StoreError
 from truthguard.records import Facts, Identity
 from truthguard.store.database import Database
 from truthguard.store.encoding import decode, digest, encode, from_bytes, to_bytes
@@ -30,6 +33,7 @@ _SCHEMA = (
     " mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS unfinished (run TEXT PRIMARY KEY, begun TEXT NOT NULL) WITHOUT ROWID",
 )
+_TABLES = ("answers", "facts", "digests", "unfinished")
 _KINDS: Mapping[str, type[Scores] | type[Masses] | type[Text]] = {"Scores": Scores, "Masses": Masses, "Text": Text}
 _KEYS_A_SWEEP = 500
 
@@ -141,6 +145,14 @@ class AnswerStore:
         """The run with this key is complete: the next one with it begins anew."""
         self._database.execute("DELETE FROM unfinished WHERE run = ?", (run,))
 
+    def clear(self) -> int:
+        """Forget everything, and give the space back; how many answers that were."""
+        (count,) = self._database.execute("SELECT count(*) FROM answers")[0]
+        for table in _TABLES:
+            self._database.execute(f"DELETE FROM {table}")
+        self._database.execute("VACUUM")
+        return int(count)
+
     def digest(self, path: Path, compute: Callable[[Path], str]) -> str:
         """The digest of a file, computed again only when its size or its time of change differs."""
         name = os.fsencode(os.path.abspath(path))
@@ -161,6 +173,15 @@ class AnswerStore:
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
+
+
+def count_answers(path: Path) -> int:
+    """How many answers a file holds, which is only read. Raises StoreError for one that is no store of ours."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+    except sqlite3.Error as error:
+        raise StoreError(f"{path.name}: {error}; the next run sets it aside if it is damaged") from error
 
 
 def _answer(answered_at: str, kind: str, value: bytes, usage: bytes) -> KeptAnswer:

@@ -25,3 +25,24 @@ def write_atomically(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
+
+
+def put_folder(part: Path, folder: Path) -> None:
+    """Flush the files of the folder `part` to the disk and give it the name `folder`, which none has, in one step.
+
+    Raises OSError.
+    """
+    for path in (*part.iterdir(), part):
+        _flush(path)
+    os.rename(part, folder)
+    _flush(folder.parent)
+
+
+def _flush(path: Path) -> None:
+    if path.is_dir() and os.name != "posix":  # elsewhere a folder cannot be opened, and its entries are flushed with it
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

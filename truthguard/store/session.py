@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from truthguard import errors
 from truthguard.errors import StoreError, TruthguardError
@@ -20,6 +20,10 @@ from truthguard.records import Run
 from truthguard.store.atomic import write_atomically
 from truthguard.store.budget import RequestBudget
 from truthguard.store.encoding import FormError, decode, encode, from_bytes, to_bytes
+from truthguard.store.slots import RequestSlots
+
+# The folder of the locks beside the kept answers.
+CLAIMS = "claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +88,54 @@ class SessionStore:
 
     def __init__(self, folder: Path, claims: Path | None = None) -> None:
         self._folder = folder
-        self._claims = folder / "claims" if claims is None else claims
+        self._claims = folder / CLAIMS if claims is None else claims
         self._read: dict[str, Run] = {}
 
-    def run_once(self, key: str, compute: Callable[[], Run]) -> Run:
+    def run_once(self, key: str, compute: Callable[[], Run], meanwhile: Callable[[], bool] = lambda: False) -> Run:
         """The run with this key: read where it is finished, else computed here, by one process at a time.
 
+        As long as another process computes it, `meanwhile` is called until it says that it found nothing to do.
         A TruthguardError of `compute` is kept like a run: it is raised here and, of the same class and with the
         same message, for everyone who asks later. Any other exception releases the claim and is not kept.
         """
         run = self.read_run(key)
         if run is not None:
             return run
-        with self.claim(key):
-            run = self.read_run(key)
-            if run is not None:
-                return run
-            try:
-                run = compute()
-            except TruthguardError as error:
-                self._keep(key, _Outcome(failure=_Failure.of(error)))
-                raise
-            self._keep(key, _Outcome(run=run))
-            self._read[key] = run
-            return run
+        with self.claim(key, meanwhile):
+            return self.read_run(key) or self._compute(key, compute)
+
+    def run_if_free(self, key: str, compute: Callable[[], Run]) -> bool:
+        """Compute the run unless it is finished or another process computes it; whether it was computed here.
+
+        Its TruthguardError is kept and not raised: whoever asks for the run hears it.
+        """
+        lock = self._lock(key)
+        if self._finished(key) or not self._acquire(lock, blocking=False):
+            return False
+        try:
+            if self._finished(key):
+                return False
+            with contextlib.suppress(TruthguardError):
+                self._compute(key, compute)
+            return True
+        finally:
+            lock.release()
+
+    def _finished(self, key: str) -> bool:
+        try:
+            return self.read_run(key) is not None
+        except TruthguardError:
+            return True
+
+    def _compute(self, key: str, compute: Callable[[], Run]) -> Run:
+        try:
+            run = compute()
+        except TruthguardError as error:
+            self._keep(key, _Outcome(failure=_Failure.of(error)))
+            raise
+        self._keep(key, _Outcome(run=run))
+        self._read[key] = run
+        return run
 
     def read_run(self, key: str) -> Run | None:
         """The finished run with this key, None when there is none. Raises the error that the run ended with."""
@@ -138,28 +166,44 @@ class SessionStore:
         return sorted(file.read_bytes().decode("utf-8", "surrogatepass") for file in files)
 
     @contextlib.contextmanager
-    def claim(self, key: str) -> Iterator[None]:
+    def claim(self, key: str, meanwhile: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Wait for the right to compute this run; it ends with the block, or with the process."""
-        path = self._claims / f"{key}.lock"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A file that merely exists would outlive a killed process: without flock there is no claim.
-            lock = FileLock(path, fallback_to_soft=False)
-            lock.acquire()
-        except (OSError, NotImplementedError) as error:
-            raise StoreError(
-                f"{path}: the run cannot be claimed ({type(error).__name__}: {error})."
-                " Name a folder on a disk that locks files with --truthguard-cache DIR, or keep none:"
-                " --truthguard-cache off"
-            ) from error
+        lock = self._lock(key)
+        while not self._acquire(lock, blocking=False):
+            if not meanwhile():
+                self._acquire(lock, blocking=True)
+                break
         try:
             yield
         finally:
             lock.release()
 
+    def _lock(self, key: str) -> FileLock:
+        # A file that merely exists would outlive a killed process: without flock there is no claim.
+        return FileLock(self._claims / f"{key}.lock", fallback_to_soft=False)
+
+    def _acquire(self, lock: FileLock, *, blocking: bool) -> bool:
+        """Whether the claim was got; waits for it where `blocking`."""
+        try:
+            self._claims.mkdir(parents=True, exist_ok=True)
+            lock.acquire(blocking=blocking)
+        except Timeout:
+            return False
+        except (OSError, NotImplementedError) as error:
+            raise StoreError(
+                f"{lock.lock_file}: the run cannot be claimed ({type(error).__name__}: {error})."
+                " Name a folder on a disk that locks files with --truthguard-cache DIR, or keep none:"
+                " --truthguard-cache off"
+            ) from error
+        return True
+
     def budget(self, name: str, most: int) -> RequestBudget:
         """The budget of this name, which all processes of the session spend together."""
         return RequestBudget(self._folder / f"requests-{name}", most)
+
+    def slots(self, name: str, most: int) -> RequestSlots:
+        """The requests of this name that may be under way, whichever processes of the session send them."""
+        return RequestSlots(self._folder / f"slots-{name}", most)
 
     def progress(self, key: str) -> ProgressNote:
         """Where to say how far the run with this key is."""
@@ -186,3 +230,17 @@ class SessionStore:
             write_atomically(path, content)
         except OSError as error:
             raise StoreError(f"{path}: what this session shares cannot be written ({error})") from error
+
+
+@contextlib.contextmanager
+def require_idle(claims: Path) -> Iterator[None]:
+    """Hold every claim that was ever made in the folder. Raises StoreError where a run holds one."""
+    with contextlib.ExitStack() as held:
+        for path in sorted(claims.glob("*.lock")):
+            try:
+                held.enter_context(FileLock(path, fallback_to_soft=False).acquire(timeout=0))
+            except Timeout as error:
+                raise StoreError(f"{claims.parent}: a run is using the answers; try again when it has ended") from error
+            except (OSError, NotImplementedError) as error:
+                raise StoreError(f"{path}: cannot be locked ({type(error).__name__}: {error})") from error
+        yield

@@ -50,6 +50,13 @@ def test_a_model_folder_is_found_beside_the_file(thresholds: Path) -> None:
     assert make_plan(thresholds).model == ModelSettings("some/hub-model")
 
 
+def test_an_adapter_lies_beside_the_file(thresholds: Path) -> None:
+    """Whether it is there or not: an adapter is always a path."""
+    model_line(thresholds, 'name = "some/hub-model"\nadapter = "tuned"')
+    plan = make_plan(thresholds)
+    assert plan.model == ModelSettings("some/hub-model", adapter=str(thresholds.parent / "tuned"))
+
+
 def test_a_system_prompt_needs_a_chat_template(thresholds: Path) -> None:
     """A setting without effect is told at the benchmark's line, before a model loads."""
     model_line(thresholds, 'name = "m"\nsystem_prompt = "Be brief."')

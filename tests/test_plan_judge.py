@@ -24,7 +24,8 @@ BLEU = "[faq.bleu_acc]\nmin = 0.5\n"
 MODELS = (
     "samples = 3\ntemperature = 0.5\nmax_tokens = 64\nseed = 1\nconcurrency = 4\ntimeout_seconds = 9\n"
     'max_requests = 10\ncache_max_age = "1h"\nchat_template = true\nsystem_prompt = "Be strict."\n'
-    'api_key_env = "KEY"\ndevice = "cpu"\ndtype = "float32"\nrevision = "v1"\nscorer = "plain"\nbatch_tokens = 9\n'
+    'api_key_env = "KEY"\ndevice = "cpu"\ndtype = "float32"\nrevision = "v1"\nadapter = "a"\nscorer = "plain"\n'
+    "batch_tokens = 9\n"
 )
 
 

@@ -150,9 +150,6 @@ LETTER_BIAS = "letter_bias"
 
 NORMALIZATIONS = ("none", "per_token", "per_byte")
 
-# Named by the contract, computed by a later version: refused by name, so that nobody takes silence for a pass.
-LATER_MODEL_KEYS = frozenset(["adapter"])
-
 # The sets of the Prometheus 2 protocol.
 DIRECT_SETS = ("vicuna_bench", "mt_bench", "flask", "feedback_bench")
 PAIRWISE_SETS = ("hhh_alignment", "mt_bench_human", "autoj", "preference_bench")

@@ -169,7 +169,7 @@ def default_plan(
 
 def _with_judges(rows: tuple[Row, ...], judge: JudgeSettings, kinds: Mapping[str, BenchmarkKind]) -> tuple[Row, ...]:
     """Judged rows say who judges: it stands in their printed names."""
-    model = None if judge.model is None else judge.model.name
+    model = None if judge.model is None else judge.model.label
 
     def name(row: Row) -> str | None:
         return printed_judge(metric_of(row.metric).name, judge.kind, model, kinds[row.benchmark])
@@ -237,8 +237,11 @@ def _judge_warnings(path: Path, gate: Gate, judge: JudgeSettings) -> tuple[str, 
 
 
 def _beside(model: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
-    """A relative path of a model lies beside the file that names it, wherever pytest was started."""
-    name = model.get("name")
+    """Relative paths of a model and its adapter lie beside the file that names them, wherever pytest was started."""
+    found = dict(model)
+    name, adapter = model.get("name"), model.get("adapter")
     if isinstance(name, str) and not Path(name).is_absolute() and os.path.exists(folder / name):
-        return {**model, "name": str(folder / name)}
-    return model
+        found["name"] = str(folder / name)
+    if adapter is not None:
+        found["adapter"] = str(folder / Path(adapter).expanduser())
+    return found

@@ -72,6 +72,21 @@ def test_a_model_on_the_command_line_replaces_name_and_revision() -> None:
     )
 
 
+def test_a_model_on_the_command_line_leaves_the_files_adapter_behind() -> None:
+    """It was made for the file's model; --truthguard-adapter names one for whichever model there is, or none."""
+    file = {"name": "mine", "adapter": "/tuned"}
+
+    def adapter(**strong: object) -> str | None:
+        merged = Options(strong, {}, {}).model_settings(file)
+        assert merged is not None
+        return merged.adapter
+
+    assert adapter() == "/tuned"
+    assert adapter(model="other") is None
+    assert adapter(adapter=OFF) is None
+    assert adapter(adapter=Path("/mine")) == adapter(adapter=Path("/mine"), model="other") == "/mine"
+
+
 def test_the_file_stands_between_environment_and_ini() -> None:
     """What is strong (command line, environment) beats the file, the file beats the ini value."""
     options = Options({"dtype": "float16"}, {"device": "cuda", "batch-tokens": 64}, {})

@@ -49,10 +49,16 @@ def test_missing_data_names_the_way_to_get_it(project: pytest.Pytester) -> None:
     expect_usage_error(result, "*truthguard fetch truthfulqa*")
 
 
-def test_a_key_of_a_later_version_is_refused_by_name(project: pytest.Pytester) -> None:
-    """Silence would look like a pass."""
-    gate(project, '[model]\nadapter = "a"\n[faq.mc1]\nmin = 0.5\n')
-    expect_usage_error(run(project), "*adapter*later version*")
+def test_an_adapter_that_is_not_there_is_found_before_anything_loads(project: pytest.Pytester) -> None:
+    """Its path starts from the file that names it."""
+    (project.path / "weights").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (project.path / "weights" / name).write_text("{}")
+    gate(project, '[model]\nname = "weights"\nadapter = "tuned"\n[faq.mc1]\nmin = 0.5\n')
+    expect_usage_error(run(project, model=None), f"*there is no {project.path / 'tuned'}*")
+    expect_usage_error(
+        run(project, "--truthguard-adapter", "weights", model=None), "*it holds a whole model: name it as the model*"
+    )
 
 
 def test_an_unknown_category_gets_the_nearest(project: pytest.Pytester) -> None:

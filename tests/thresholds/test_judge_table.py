@@ -26,7 +26,7 @@ def test_the_judges_own_keys_and_its_models_are_told_apart(tmp_path: Path) -> No
         "samples = 3\ntemperature = 1\nmax_tokens = 64\nseed = 7\n"
         'api_key_env = "JUDGE_KEY"\nconcurrency = 4\ntimeout_seconds = 2.5\nmax_requests = 100\n'
         'cache_max_age = "90m"\nchat_template = true\nsystem_prompt = "Be strict."\ndevice = "cpu"\n'
-        'dtype = "float32"\nrevision = "v2"\nscorer = "plain"\nbatch_tokens = 64\n',
+        'dtype = "float32"\nrevision = "v2"\nadapter = "tuned"\nscorer = "plain"\nbatch_tokens = 64\n',
     )
     assert gate.judge.line == 3
     assert dict(gate.judge.settings) == {
@@ -48,6 +48,7 @@ def test_the_judges_own_keys_and_its_models_are_told_apart(tmp_path: Path) -> No
         "device": "cpu",
         "dtype": "float32",
         "revision": "v2",
+        "adapter": "tuned",
         "scorer": "plain",
         "batch_tokens": 64,
     }

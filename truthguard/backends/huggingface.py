@@ -9,14 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from truthguard.backends.assembly import Assembly
+from truthguard.backends.assembly import Assembly, slices
+from truthguard.backends.converted import converted
 from truthguard.backends.generation import TextRow
 from truthguard.backends.huggingface_engine import Engine
 from truthguard.backends.huggingface_generation import Writer
-from truthguard.backends.huggingface_weights import choose_device, free_memory, load
+from truthguard.backends.huggingface_placement import place
+from truthguard.backends.huggingface_weights import free_memory, load
 from truthguard.backends.protocol import Generate, Reply, Request, Usage
 from truthguard.backends.tokens import Encoder
+from truthguard.backends.work import Work
 from truthguard.records import Facts, Identity, ModelSettings
+from truthguard.store.weights import WeightsStore
 
 
 @dataclass(slots=True)
@@ -26,18 +30,33 @@ class _Loaded:
     encoder: Encoder
     engine: Engine
     writer: Writer
+    placed: str = ""
     scored: bool = False
     wrote: bool = False
     cut: int = 0
 
 
 class HuggingFaceBackend:
-    """Answers by log-probabilities, and with texts, of the model at `path`: a folder of safetensors or a .gguf file."""
+    """Answers by log-probabilities, and with texts, of the model at `path`: a folder of safetensors or a .gguf file.
 
-    def __init__(self, settings: ModelSettings, path: Path, identity: Identity) -> None:
+    `adapter` is the folder of what is merged into its weights. `kept` holds what .gguf files were converted to, so
+    that each is converted once.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        path: Path,
+        identity: Identity,
+        *,
+        adapter: Path | None = None,
+        kept: WeightsStore | None = None,
+    ) -> None:
         self._settings = settings
         self._path = path
         self._identity = identity
+        self._adapter = adapter
+        self._kept = kept
         self._loaded: _Loaded | None = None
         self._facts: Facts | None = None
         self._seconds_load = 0.0
@@ -59,9 +78,14 @@ class HuggingFaceBackend:
         if writing := [request for request in pending if isinstance(request, Generate)]:
             yield from self._write(loaded, writing)
 
-    @staticmethod
-    def _score(loaded: _Loaded, requests: Sequence[Request]) -> Iterator[Reply]:
+    @classmethod
+    def _score(cls, loaded: _Loaded, requests: Sequence[Request]) -> Iterator[Reply]:
         loaded.scored = True
+        for part in slices(requests):
+            yield from cls._score_slice(loaded, part)
+
+    @staticmethod
+    def _score_slice(loaded: _Loaded, requests: Sequence[Request]) -> Iterator[Reply]:
         assembly = Assembly(loaded.encoder, requests)
         yield from assembly.settled()
         for truncated in (False, True):
@@ -88,12 +112,21 @@ class HuggingFaceBackend:
             for _, draft in loaded.writer.texts(part):
                 yield draft.reply()
 
+    @property
+    def work(self) -> Work | None:
+        """What scoring computed since the model was loaded; None where it is not."""
+        return None if self._loaded is None else self._loaded.engine.work
+
     def facts(self) -> Facts | None:
         if self._loaded is not None:
             self._facts = self._facts_of(self._loaded)
         return self._facts
 
     def _facts_of(self, loaded: _Loaded) -> Facts:
+        facts = self._answering(loaded)
+        return replace(facts, reason=f"{facts.reason}; {loaded.placed}") if loaded.placed else facts
+
+    def _answering(self, loaded: _Loaded) -> Facts:
         scoring = loaded.engine.facts(self._seconds_load)
         if not loaded.wrote:
             return scoring
@@ -124,8 +157,16 @@ class HuggingFaceBackend:
         if self._loaded is None:
             started = time.perf_counter()
             settings, dtype = self._settings, self._identity.dtype
-            device = choose_device(settings.device)
-            weights = load(self._path, name=settings.name, device=device, dtype=dtype)
+            with converted(self._path, name=settings.name, dtype=dtype, store=self._kept) as path:
+                placement = place(settings.device, path, dtype, name=settings.name)
+                weights = load(
+                    path,
+                    name=settings.name,
+                    device=placement.device,
+                    dtype=dtype,
+                    room=placement.room,
+                    adapter=self._adapter,
+                )
             engine = Engine(
                 weights.model,
                 name=settings.name,
@@ -140,8 +181,8 @@ class HuggingFaceBackend:
                 name=settings.name,
                 dtype=dtype,
                 share=settings.scorer != "plain",
-                most_tokens=settings.batch_tokens,
+                most_tokens=engine.most_tokens,
             )
-            self._loaded = _Loaded(Encoder(weights.tokenizer, weights.window), engine, writer)
+            self._loaded = _Loaded(Encoder(weights.tokenizer, weights.window), engine, writer, placement.note)
             self._seconds_load += time.perf_counter() - started
         return self._loaded

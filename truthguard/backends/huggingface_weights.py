@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truthguard.backends.adapter import has_tokenizer
+from truthguard.backends.huggingface_linear import use_fast_linear
 from truthguard.backends.protocol import Turn
 from truthguard.errors import ModelError
 
 # Where the architectures keep the longest input that they were built for. None of them: no limit is known.
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
+# The largest file of a saved model: one after the other is a block of bytes in memory before it is written.
+_SHARD = "512MB"
 _UNLIMITED = frozenset({"bloom", "mpt"})  # ALiBi: their number is the training length, no limit
 
 
@@ -49,6 +53,17 @@ class ModelTokenizer:
         text = self._tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return str(text)
 
+    def rules(self) -> tuple[object, ...]:
+        """All that decides how texts become tokens and turns become texts, to compare."""
+        raw = self._tokenizer
+        backend = getattr(raw, "backend_tokenizer", None)
+        splitting = raw.get_vocab() if backend is None else backend.to_str()
+        return type(raw), splitting, raw.special_tokens_map, raw.chat_template
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer's files into a folder."""
+        self._tokenizer.save_pretrained(folder)
+
     def render(self, turns: Sequence[Turn]) -> str:
         if not self._tokenizer.chat_template:
             raise ModelError(
@@ -66,32 +81,89 @@ class ModelTokenizer:
         return str(text)
 
 
-def load(path: Path, *, name: str, device: str, dtype: str) -> Weights:
-    """Load the folder of safetensors, or the .gguf file, at `path`."""
-    import torch
-    import transformers
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def load(
+    path: Path,
+    *,
+    name: str,
+    device: str,
+    dtype: str,
+    room: Mapping[int, int] | None = None,
+    adapter: Path | None = None,
+) -> Weights:
+    """Load the folder of safetensors, or the .gguf file, at `path`, with the adapter in that folder merged into it.
 
-    folder, options = (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
+    With `room` the weights are spread over several GPUs, so many bytes to each at most.
+    """
+    import torch
+
     try:
         with _silence():
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True, **options)
-            weights: dict[str, Any] = options | {"dtype": getattr(torch, dtype), "local_files_only": True}
-            if not options:
-                weights["use_safetensors"] = True
-            elif hasattr(transformers, "GgufConfig"):  # without it, an earlier version dequantises by itself
-                weights["quantization_config"] = transformers.GgufConfig(dequantize=True)
-            model: Any = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=False, **weights)
-            model = model.to(device).eval()
+            tokenizer = _tokenizer(path, adapter)
+            model = _causal_model(path, dtype, room or {})
+            if not room:
+                model = model.to(device)
+            if adapter is not None:
+                from truthguard.backends.huggingface_adapter import merge
+
+                model = merge(model, adapter, name=name, tokens=len(tokenizer))
+            model.eval()
+            use_fast_linear(model)
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f'{name}: the weights do not fit into the memory of {device}; try dtype = "bfloat16", device = "cpu" '
             "or a smaller model"
         ) from error
+    except ModelError:
+        raise
     except Exception as error:  # transformers raises nearly everything, from OSError to KeyError
         raise ModelError(f"{name}: cannot be loaded from {path}: {type(error).__name__}: {error}") from error
     ends = end_tokens(model.generation_config, tokenizer.eos_token_id)
     return Weights(model, ModelTokenizer(tokenizer, name), window_of(model.config), ends)
+
+
+def _place_of(path: Path) -> tuple[Path, dict[str, Any]]:
+    """How transformers is told where something lies: the folder, and the .gguf file within it."""
+    return (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
+
+
+def _tokenizer(path: Path, adapter: Path | None) -> Any:
+    """The model's, or the one saved with the adapter, which has the tuned model's tokens and chat template."""
+    from transformers import AutoTokenizer
+
+    folder, options = _place_of(adapter if adapter is not None and has_tokenizer(adapter) else path)
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True, **options)
+
+
+def _causal_model(path: Path, dtype: str, room: Mapping[int, int]) -> Any:
+    import torch
+    import transformers
+
+    folder, options = _place_of(path)
+    options |= {"dtype": getattr(torch, dtype), "local_files_only": True, "trust_remote_code": False}
+    if path.is_dir():
+        options["use_safetensors"] = True
+    elif hasattr(transformers, "GgufConfig"):  # without it, an earlier version dequantises by itself
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+    if room:
+        options |= {"device_map": "auto", "max_memory": dict(room)}
+    causal: Any = transformers.AutoModelForCausalLM
+    # A packed pass brings a 4D mask. torch's own attention takes one and is the fastest that does: FlashAttention knows
+    # causal masks only, and flex_attention is compiled anew for passes of another shape. Said here, since a
+    # checkpoint's config may name another one.
+    try:
+        return causal.from_pretrained(folder, attn_implementation="sdpa", **options)
+    except ValueError as error:
+        # An architecture without it, such as Gemma 2, refuses before any weight is read.
+        if "scaled_dot_product_attention" not in str(error):
+            raise
+        return causal.from_pretrained(folder, attn_implementation="eager", **options)
+
+
+def save(weights: Weights, folder: Path) -> None:
+    """Write a loaded model into a folder from which `load` reads it again. Raises whatever transformers does."""
+    with _silence():
+        weights.model.save_pretrained(folder, max_shard_size=_SHARD)
+        weights.tokenizer.save(folder)
 
 
 def end_tokens(settings: Any, eos_token_id: int | None) -> frozenset[int]:
@@ -128,6 +200,15 @@ def present_devices() -> list[str]:
 
     cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     return [*cuda, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
+
+
+def input_device(model: Any) -> Any:
+    """Where the model takes its tokens, masks and positions: the device of its embeddings.
+
+    Of a model that is spread over several devices each layer has what it needs brought to its own, and the logits
+    come back to this one.
+    """
+    return model.get_input_embeddings().weight.device
 
 
 def free_memory() -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 from truthguard.backends.openai_keys import api_identity, is_api
-from truthguard.backends.openai_traffic import Budget
+from truthguard.backends.openai_traffic import Budget, Slots
 from truthguard.backends.protocol import Backend
 from truthguard.backends.scripted import Handler, ScriptedBackend
 from truthguard.backends.sources import ModelSource, find_source, model_files, weights_path
 from truthguard.errors import ModelError, UsageError, nearest
 from truthguard.records import Identity, ModelSettings
+from truthguard.store.weights import WeightsStore
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
@@ -53,9 +54,9 @@ def _local_identity(settings: ModelSettings, source: ModelSource, memo: DigestMe
     device = device_class(settings.device)
     path, commit = weights_path(source)
     identity = Identity(
-        name=settings.name,
+        name=settings.label,
         kind="huggingface",
-        digest=_digest(path, memo),
+        digest=_digest(path, source.adapter, memo),
         device=device,
         dtype=_dtype(settings, device, path),
         revision=commit,
@@ -72,18 +73,22 @@ def open_backend(
     allow_scripted: bool = False,
     allowed_hosts: tuple[str, ...] = (),
     budget: Budget | None = None,
+    slots: Slots | None = None,
+    kept: WeightsStore | None = None,
 ) -> Backend:
-    """A backend that loads the model at its first answer.
+    """A backend that loads the model at its first answer. `kept` holds what .gguf files were converted to.
 
     `allowed_hosts` are the servers besides OpenAI's own that may be sent the key which `api_key_env` names. Where
-    several processes spend the `max_requests` of a model behind an API, `budget` is what they share.
+    several processes ask a model behind an API, `budget` is what they share of its `max_requests`, `slots` of its
+    `concurrency`.
     """
     if is_api(settings.name):
         if message := missing_extra(settings):
             raise UsageError(message)
         from truthguard.backends.openai import OpenAIBackend
 
-        return OpenAIBackend(settings, api_identity(settings), allowed_hosts=allowed_hosts, budget=budget)
+        identity = api_identity(settings)
+        return OpenAIBackend(settings, identity, allowed_hosts=allowed_hosts, budget=budget, slots=slots)
     source = find_source(settings, allow_scripted=allow_scripted)
     if source.kind == "scripted":
         return ScriptedBackend(_handler(source), identify(settings, memo))
@@ -92,7 +97,7 @@ def open_backend(
     from truthguard.backends.huggingface import HuggingFaceBackend
 
     identity, path = _local_identity(settings, source, memo)
-    return HuggingFaceBackend(settings, path, identity)
+    return HuggingFaceBackend(settings, path, identity, adapter=source.adapter, kept=kept)
 
 
 def missing_extra(settings: ModelSettings) -> str | None:
@@ -115,7 +120,8 @@ def missing_extra(settings: ModelSettings) -> str | None:
 def _needed(source: ModelSource) -> tuple[str, ...]:
     if source.kind == "scripted":
         return ()
-    return (*_LIBRARIES, "gguf") if source.kind == "gguf" else _LIBRARIES
+    gguf, adapter = source.kind == "gguf", source.adapter is not None
+    return (*_LIBRARIES, *(["gguf"] if gguf else []), *(["peft"] if adapter else []))
 
 
 def device_class(requested: str) -> str:
@@ -165,7 +171,10 @@ def _dtype(settings: ModelSettings, device: str, path: Path) -> str:
     return next((dtype for dtype in own if dtype in DTYPES), "float32")
 
 
-def _digest(path: Path, memo: DigestMemo | None) -> str:
+def _digest(path: Path, adapter: Path | None, memo: DigestMemo | None) -> str:
+    if adapter is not None:
+        both = _digest(path, None, memo), _digest(adapter, None, memo)
+        return hashlib.sha256("\n".join(both).encode()).hexdigest()
     digest = memo.digest if memo else lambda file, compute: compute(file)
     if path.is_file():
         return digest(path, _sha256)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from truthguard.backends import adapter
 from truthguard.errors import ModelError, UsageError, nearest
 from truthguard.records import ModelSettings
 
@@ -33,20 +34,32 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """Where a model is to be had. `path` is its folder or file; `reference` the hub's name, or MODULE:NAME."""
+    """Where a model is to be had. `path` is its folder or file; `reference` the hub's name, or MODULE:NAME.
+
+    `adapter` is the folder of what is merged into its weights.
+    """
 
     name: str
     kind: Literal["folder", "gguf", "hub", "scripted"]
     path: Path | None = None
     reference: str = ""
     revision: str | None = None
+    adapter: Path | None = None
 
 
 def find_source(settings: ModelSettings, *, allow_scripted: bool = False) -> ModelSource:
     """Read a model's name. `scripted:MODULE:NAME` runs code, so only a person at the command line may name it.
 
-    Raises UsageError for a name of no known form, a file that is not there, a revision where there can be none.
+    Raises UsageError for a name of no known form, a file that is not there, a revision or an adapter where there can
+    be none.
     """
+    source = _source(settings, allow_scripted)
+    if settings.adapter is not None and source.kind == "scripted":
+        raise UsageError(f"model {source.name!r} has no weights: adapter = {settings.adapter!r} is for models that do")
+    return replace(source, adapter=adapter.find_adapter(settings))
+
+
+def _source(settings: ModelSettings, allow_scripted: bool) -> ModelSource:
     name = settings.name
     if name.startswith("scripted:"):
         source = _scripted(name, allow_scripted)
@@ -120,6 +133,7 @@ def _inside_package(name: str) -> Path:
 
 def _local(name: str, path: Path) -> ModelSource:
     if path.suffix == ".gguf" and os.path.isfile(path):
+        _require_no_adapter(name, path.parent)
         return ModelSource(name, "gguf", path)
     if os.path.isdir(path):
         _require_weights(name, path)
@@ -131,7 +145,20 @@ def _local(name: str, path: Path) -> ModelSource:
     raise UsageError(f"model {name!r}: there is no {path}{hint}")
 
 
+def _require_no_adapter(name: str, folder: Path) -> None:
+    """transformers would take an adapter in a model's folder for a part of the model, and its base from elsewhere."""
+    if not (folder / adapter.CONFIG).is_file():
+        return
+    if (folder / "config.json").is_file() or name.endswith(".gguf"):
+        way_out = "keep it in a folder of its own, and name that as adapter if it is to be merged into the model"
+    else:
+        base = adapter.base_of(folder)
+        way_out = f"name its base{f' {base!r}' if base else ''} as the model and this folder as adapter"
+    raise UsageError(f"model {name!r}: {folder} has a LoRA adapter ({adapter.CONFIG}): {way_out}")
+
+
 def _require_weights(name: str, folder: Path) -> None:
+    _require_no_adapter(name, folder)
     names = sorted(file.name for file in folder.iterdir())
     if not any(fnmatch(file, _WEIGHTS) for file in names):
         pickled = [file for file in names if any(fnmatch(file, pattern) for pattern in _PICKLED)]

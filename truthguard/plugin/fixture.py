@@ -107,7 +107,7 @@ class Truthguard:
         if self._state.dry_run:
             self._ask_nothing(plan, benchmark, metric)
         _, run = self._state.run(plan, benchmark, frozenset([metric]))
-        judge_model = None if plan.judge.model is None else plan.judge.model.name
+        judge_model = None if plan.judge.model is None else plan.judge.model.label
         name = variant(metric, plan.settings[benchmark].normalization)
         row = Row(
             id=f"{benchmark}[{name}]" if category is None else f"{benchmark}[{name}: {category}]",

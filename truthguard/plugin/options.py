@@ -37,6 +37,13 @@ def count(value: str) -> int:
     return int(value)
 
 
+def gibibytes(value: str) -> int:
+    """A whole number of GiB, 0 among them, in bytes."""
+    if not re.fullmatch(r"[0-9]{1,6}", value):
+        raise ValueError(f"expected a whole number of GiB, got {value!r}")
+    return int(value) * 2**30
+
+
 def device(value: str) -> str:
     """`auto`, `cpu`, `cuda`, `cuda:N` or `mps`."""
     if not re.fullmatch(r"auto|cpu|cuda|cuda:[0-9]{1,3}|mps", value):
@@ -132,6 +139,13 @@ OPTIONS = (
     Option("model", text, "SPEC", "a hub name (NAME@REVISION), a folder, a .gguf, or package:MODULE/FILE"),
     Option("device", device, "DEVICE", "where the model runs: auto, cpu, cuda, cuda:N, mps"),
     Option(
+        "adapter",
+        folder_or_off,
+        "DIR|off",
+        "a LoRA adapter of the model, merged into its weights; off: without the thresholds file's",
+        None,
+    ),
+    Option(
         "dtype",
         one_of("auto", "float32", "bfloat16", "float16"),
         "DTYPE",
@@ -148,6 +162,13 @@ OPTIONS = (
     ),
     Option("batch-tokens", count, "N", "tokens of one pass, without the shared prefix", "int"),
     Option("cache", folder_or_off, "DIR|off", "where the model's answers are kept (default: the user's cache)"),
+    Option(
+        "weights-limit",
+        gibibytes,
+        "GIB",
+        "GiB of converted .gguf weights that the cache keeps at most (default 8; 0: none)",
+        "int",
+    ),
     Option("json", folder, "FILE", "write the record of the run to FILE", None),
     Option(
         "save-trust", folder, "FILE", "write what was found out about the judge to FILE, for gates to require", None
@@ -248,13 +269,15 @@ class Options(NamedTuple):
         """The model as it stands after every source: None when nobody named one.
 
         A model named on the command line or in the environment replaces the file's name together with its
-        revision, which belongs to that name.
+        revision and its adapter, which belong to that name.
         """
         from truthguard.records import ModelSettings
 
         given = self._named("model", file)
         for key in ("device", "dtype", "scorer", "batch_tokens"):
             self._fill(given, key)
+        if (adapter := self.get("adapter")) is not None:
+            given["adapter"] = None if adapter == OFF else str(adapter)
         return ModelSettings(**given) if given["name"] is not None else None
 
     def judge_settings(self, file: JudgeSpec, model: Mapping[str, Any]) -> JudgeSettings:
@@ -278,6 +301,7 @@ class Options(NamedTuple):
         given = {key: value for key, value in file.items() if value is not None}
         if option in self.strong:
             given.pop("revision", None)
+            given.pop("adapter", None)
             given["name"] = self.strong[option]
         given.setdefault("name", self.weak.get(option))
         return given

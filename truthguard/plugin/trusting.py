@@ -119,7 +119,7 @@ class Trust:
         if not reasons:
             return None
         model = plan.judge.model
-        who = plan.judge.kind if model is None else f"{plan.judge.kind}, {visible(model.name)}"
+        who = plan.judge.kind if model is None else f"{plan.judge.kind}, {visible(model.label)}"
         lines = "".join(f"\n  {reason}" for reason in reasons)
         return f"the judge ({who}) has not earned the trust that {plan.path} requires:{lines}"
 

@@ -10,6 +10,10 @@ from typing import Literal
 class ModelSettings:
     """Which model answers, and how it is run.
 
+    `adapter` is the folder of a LoRA adapter that is merged into the weights of a model on this machine.
+
+    `batch_tokens` is the most that one forward pass takes; None: as many as its device is fastest with.
+
     The fields from `api_key_env` on are for a model behind an API. `max_requests` is what one session may send, all
     its processes together, every attempt counted. `cache_max_age_hours` is how long the kept answers of a model
     without a digest serve.
@@ -19,8 +23,9 @@ class ModelSettings:
     device: str = "auto"
     dtype: str = "auto"
     revision: str | None = None
+    adapter: str | None = None
     scorer: Literal["auto", "packed", "plain"] = "auto"
-    batch_tokens: int = 512
+    batch_tokens: int | None = None
     chat_template: bool = False
     system_prompt: str | None = None
     api_key_env: str | None = None
@@ -28,6 +33,11 @@ class ModelSettings:
     timeout_seconds: float = 60.0
     max_requests: int | None = None
     cache_max_age_hours: float = 12.0
+
+    @property
+    def label(self) -> str:
+        """The name in print, the adapter behind it."""
+        return self.name if self.adapter is None else f"{self.name} + {self.adapter}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,12 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from truthguard.catalogue import LATER_MODEL_KEYS
 from truthguard.errors import Mistake, nearest
 from truthguard.thresholds.lines import KeyPath, Lines
 from truthguard.thresholds.schema import (
     NOWHERE,
     Around,
-    BenchmarkKeys,
-    JudgeTable,
     LimitKeys,
-    ModelTable,
     RowKeys,
     Table,
 )
@@ -27,26 +23,6 @@ from truthguard.thresholds.wording import header, place, problem, quoted, shown
 MAX_HINTS = 500
 
 TableT = TypeVar("TableT", bound=Table)
-
-_LATER: dict[type[Table], frozenset[str]] = {
-    ModelTable: LATER_MODEL_KEYS,
-    JudgeTable: LATER_MODEL_KEYS,
-    BenchmarkKeys: frozenset(),
-    LimitKeys: frozenset(),
-    RowKeys: frozenset(),
-}
-_NAMES: dict[type[Table], str] = {
-    ModelTable: "[model]",
-    JudgeTable: "[judge]",
-    BenchmarkKeys: "a benchmark",
-    LimitKeys: "a row",
-    RowKeys: "a row",
-}
-
-
-def _later(what: str, key: str) -> str:
-    """Why a key that the contract names cannot be used yet."""
-    return f"{key} is a key of {what} that a later version of truthguard will read; this one does not know it"
 
 
 class Checker:
@@ -91,9 +67,7 @@ class Checker:
     def unknown_key(self, schema: type[Table], path: KeyPath, more: Iterable[str] = ()) -> None:
         """A key that the schema does not have; `more` are names that would be right in its place too."""
         table, key = header(path[:-1]), path[-1]
-        if key in _LATER[schema]:
-            self.add(path, f"{table} {_later(_NAMES[schema], key)}")
-        elif schema is LimitKeys and key in RowKeys.model_fields:
+        if schema is LimitKeys and key in RowKeys.model_fields:
             self.add(path, f"{table} {key} is a key of the row itself: it stands in {header(path[:2])}")
         else:
             self.add(path, f"{table} unknown key {quoted(key)}{self.hint(key, {*schema.model_fields, *more})}")

@@ -75,6 +75,7 @@ class ModelKeys(Table):
     device: str | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
     revision: NotBlank | None = None
+    adapter: NotBlank | None = None
     scorer: Literal["auto", "packed", "plain"] | None = None
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
     chat_template: bool | None = None

@@ -99,7 +99,7 @@ def test_commands_of_shells_can_be_read_by_one() -> None:
     """Quotes that do not close would not run."""
     for block in readme.blocks("bash"):
         for line in readme.commands(block):
-            assert shlex.split(line)[0] in ("pip", "pytest", "truthguard")
+            assert shlex.split(line)[0] in ("pip", "pytest", "truthguard", "vllm")
 
 
 def test_links_within_the_page_lead_somewhere() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tests.backends.scripted_server import Answer, Asked, refusal
+from tests.backends.scripted_server import Answer, Asked, Script, refusal
 
 _WORD = re.compile(r" ?[^ ]+| +")
 
@@ -51,6 +52,8 @@ def complete(
     if asked.path != "/v1/completions":
         return refusal("Not Found", status=404)
     prompt = asked.body["prompt"]
+    if isinstance(prompt, list) and prompt and isinstance(prompt[0], list):
+        return together(asked, lambda one: complete(one, echo=echo, prompt_logprobs=prompt_logprobs, split=split))
     given = split(prompt) if isinstance(prompt, str) else [VOCABULARY.words[token] for token in prompt]
     written = [f" w{index}" for index in range(asked.body["max_tokens"])]
     tokens = given + written
@@ -68,6 +71,17 @@ def complete(
         ]
         return completion("".join(written), None, len(given), len(written), prompt_logprobs=told)
     return completion("".join(written), own if "logprobs" in asked.body else None, len(given), len(written))
+
+
+def together(asked: Asked, answer: Script) -> Answer:
+    """One reply to several prompts, as vLLM sends it: a choice for each with its index, and one usage for all."""
+    answers = [answer(replace(asked, body=asked.body | {"prompt": prompt})) for prompt in asked.body["prompt"]]
+    if (failed := next((each for each in answers if each.status != 200), None)) is not None:
+        return failed
+    bodies: list[Any] = [each.body for each in answers]
+    choices = [body["choices"][0] | {"index": index} for index, body in enumerate(bodies)]
+    usage = {name: sum(body["usage"][name] for body in bodies) for name in ("prompt_tokens", "completion_tokens")}
+    return Answer({"choices": choices, "usage": usage})
 
 
 class Vocabulary:
@@ -99,6 +113,8 @@ def with_tokenizer(asked: Asked, *, bos: bool = False, split: Split = tokenize, 
         text = asked.body["prompt"]
         return recorded(VOCABULARY.ids(begun(text) if asked.body["add_special_tokens"] else split(text)), window=window)
     prompt = asked.body["prompt"]
+    if isinstance(prompt, list) and prompt and isinstance(prompt[0], list):
+        return together(asked, lambda one: with_tokenizer(one, bos=bos, split=split, window=window))
     if window is not None and len(split(prompt) if isinstance(prompt, str) else prompt) >= window:
         return refusal(f"This model's maximum context length is {window} tokens", param="prompt")
     return complete(asked, split=begun)

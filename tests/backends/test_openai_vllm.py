@@ -38,7 +38,7 @@ def backend() -> Iterator[OpenAIBackend]:
     made.close()
 
 
-def test_the_probe_proves_echo(backend: OpenAIBackend) -> None:
+def test_the_probe_proves_log_likelihoods(backend: OpenAIBackend) -> None:
     """Log-likelihoods are not refused."""
     assert backend.refuses(Score) is None
 
@@ -57,7 +57,7 @@ def test_each_log_likelihood_is_the_references(by_ids: bool, told: str, real_dat
         replies = {reply.request: reply for reply in backend.answer(asked)}
         facts = backend.facts()
     assert facts is not None
-    assert (facts.scorer, facts.reason) == ("echo", f"log-likelihoods {told}")
+    assert (facts.scorer, facts.reason) == ("prompt_logprobs", f"log-likelihoods {told}")
     expected = json.loads(GOLDEN.read_text(encoding="utf-8"))["log_likelihoods"][:QUESTIONS]
     largest = 0.0
     for request, reference in zip(asked, expected, strict=True):

@@ -31,10 +31,23 @@ def test_one_run_serves_every_worker(
     result = run(project, "-n", "2", "--dist", dist, "--truthguard-json", "spread.json")
     result.assert_outcomes(passed=7, failed=1)
     assert len(requests(project)) == 2 * alone
+    assert len({line.split()[0] for line in requests(project)[alone:]}) == 1, "two processes loaded the model"
     first, second = (json.loads((project.path / name).read_text()) for name in ("alone.json", "spread.json"))
     assert first["rows"] == second["rows"], "the order is the file's, whichever worker was first"
     assert first["runs"][0]["items"] == second["runs"][0]["items"]
     assert not list(tmp_path.glob("truthguard-*")), "the session's folder is left behind"
+
+
+def test_workers_that_each_run_everything_measure_once(project: pytest.Pytester) -> None:
+    """--dist each runs every row on every worker; each question is asked once all the same."""
+    gate(project, ROWS)
+    result = run(project, "--dist", "each", "--tx", "2*popen", "--truthguard-json", "spread.json")
+    result.assert_outcomes(passed=14, failed=2)
+    assert len({line.split()[0] for line in requests(project)}) == 1, "two processes loaded the model"
+    spread = len(requests(project))
+    run(project)
+    assert len(requests(project)) == 2 * spread
+    assert len(json.loads((project.path / "spread.json").read_text())["rows"]) == 8
 
 
 def test_mistakes_stop_before_the_workers_measure(project: pytest.Pytester) -> None:

@@ -23,7 +23,7 @@ from truthguard.backends.openai_scoring import NO_TURNS, Scorer
 from truthguard.backends.openai_sending import Sender, make_client
 from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.openai_tokens import VllmForms
-from truthguard.backends.openai_traffic import Budget, OwnBudget, Traffic
+from truthguard.backends.openai_traffic import Budget, OwnBudget, Slots, Traffic
 from truthguard.backends.protocol import Generate, NextToken, Reply, Request, Score, Text
 from truthguard.errors import ModelError
 from truthguard.records import Facts, Identity, ModelSettings
@@ -43,7 +43,7 @@ class OpenAIBackend:
 
     What was learnt belongs to this object and outlives `close`: whoever wants it to hold for a session keeps the
     object and asks it again. So does what was spent of `max_requests`, unless a `budget` of that many is given,
-    which others may spend as well.
+    which others may spend as well. `slots` are what bounds the requests under way of all who share them.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class OpenAIBackend:
         patience: Patience | None = None,
         by_ids: bool = True,
         budget: Budget | None = None,
+        slots: Slots | None = None,
     ) -> None:
         self._settings = settings
         self._identity = identity
@@ -63,6 +64,7 @@ class OpenAIBackend:
         self._by_ids = by_ids
         self._endpoint = find_endpoint(settings.name, os.environ)
         self._features = Features(self._endpoint.base_url)
+        self._slots = slots
         self._traffic = Traffic(budget or OwnBudget(settings.max_requests))
         self._connection: _Connection | None = None
         self._key: Secret | None = None
@@ -134,6 +136,7 @@ class OpenAIBackend:
             concurrency=settings.concurrency,
             timeout_seconds=settings.timeout_seconds,
             patience=self._patience,
+            shared=self._slots,
         )
         if not self._traffic.listed:
             self._traffic.listed = True

@@ -64,8 +64,9 @@ class Features:
         # How log-likelihoods are asked for, once proven, or why they cannot be.
         self.scoring: str | None = None
         self.scoring_refusal: str | None = None
-        # Whether their prompts go as token ids.
+        # Whether their prompts go as token ids, and several of them in one call.
         self.by_ids = False
+        self.together = False
 
     def fit(self, path: str, body: Body) -> dict[str, Any]:
         """The body as this server takes it. Raises Refused where what it refuses is what the request is about."""

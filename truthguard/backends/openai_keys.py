@@ -144,6 +144,11 @@ def _check_settings(settings: ModelSettings) -> None:
         raise UsageError(
             f"model {settings.name!r} has no revisions: revision = {settings.revision!r} is for names on the hub"
         )
+    if settings.adapter is not None:
+        raise UsageError(
+            f"model {settings.name!r}: adapter = {settings.adapter!r} is for models on this machine; a server loads"
+            " its own (vLLM: --enable-lora --lora-modules NAME=PATH) and NAME is then the model"
+        )
     if settings.concurrency < 1 or not settings.timeout_seconds > 0:
         raise UsageError(f"model {settings.name!r}: concurrency and timeout_seconds must be above 0")
     if settings.max_requests is not None and settings.max_requests < 1:

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from truthguard.backends.openai_chat import Emit
 from truthguard.backends.openai_failures import Unanswered
 from truthguard.backends.openai_features import COMPLETIONS, Features
-from truthguard.backends.openai_prompt_tokens import WAYS, Token, Way, written_tokens
+from truthguard.backends.openai_prompt_tokens import ECHO, PROMPT_LOGPROBS, WAYS, Token, Way, written_tokens
+from truthguard.backends.openai_prompts import Ids, Prompt, Prompts, Told
 from truthguard.backends.openai_sending import Sender
 from truthguard.backends.openai_tokenizer import ServerTokenizer
 from truthguard.backends.openai_traffic import billed_tokens
@@ -45,9 +45,6 @@ _FEWEST_COMPARED = 3
 # Weights in 16 bits answer a prompt and a single step through different kernels; a shift is off by nats.
 _TOLERANCE = 0.1
 
-# Text, or token ids.
-Prompt = str | list[int]
-
 
 class Scorer:
     """Answers Score requests, after a probe. Without a tokenizer every prompt goes as text."""
@@ -57,6 +54,7 @@ class Scorer:
         self._features = features
         self._model = model
         self._tokenizer = tokenizer
+        self._prompts = Prompts(sender, features, model)
         self._probing = asyncio.Lock()
 
     async def refusal(self) -> str | None:
@@ -99,25 +97,14 @@ class Scorer:
     async def _by_ids(
         self, tokenizer: ServerTokenizer, context: str, continuations: Sequence[str]
     ) -> list[ContinuationScore]:
-        return await asyncio.gather(*(self._pair(pair) for pair in await tokenizer.split(context, continuations)))
-
-    async def _pair(self, pair: Pair) -> ContinuationScore:
-        if pair.missing is not None:
-            return ContinuationScore(None, len(pair.continuation), pair.missing, merged=pair.merged)
-        ids = [*pair.context, *pair.continuation]
-
-        def read(tokens: list[Token]) -> ContinuationScore:
-            if len(tokens) != len(ids):
-                detail = f"POST {COMPLETIONS} brought {len(tokens)} numbers for a prompt of {len(ids)} token ids"
-                raise Unanswered(Missing("bad_logprobs", detail))
-            return _summed(tokens[len(pair.context) :], merged=pair.merged, truncated=pair.truncated)
-
-        return await self._scored(ids, read)
+        pairs = await tokenizer.split(context, continuations)
+        told = await self._prompts.all(_ids(pair) for pair in pairs if pair.missing is None)
+        return [_pair_score(pair, told) for pair in pairs]
 
     async def _by_text(self, context: str, continuations: Sequence[str]) -> list[ContinuationScore]:
         # Spaces that end a context move to the continuation.
         text = context.rstrip(" ")
-        opening = await self._tokens(text) if text else []
+        opening = await self._prompts.tokens(text) if text else []
 
         def read(tokens: list[Token]) -> ContinuationScore:
             merged = [token.text for token in tokens[: len(opening)]] != [token.text for token in opening]
@@ -125,26 +112,14 @@ class Scorer:
 
         return await asyncio.gather(*(self._scored(context + each, read) for each in continuations))
 
-    async def _scored(self, prompt: Prompt, read: Callable[[list[Token]], ContinuationScore]) -> ContinuationScore:
+    async def _scored(self, prompt: str, read: Callable[[list[Token]], ContinuationScore]) -> ContinuationScore:
         try:
-            tokens = await self._tokens(prompt)
+            tokens = await self._prompts.tokens(prompt)
         except Unanswered as error:
             if error.missing.kind != "does_not_fit":
                 raise
             return ContinuationScore(None, 0, error.missing)
         return read(tokens)
-
-    async def _tokens(self, prompt: Prompt) -> list[Token]:
-        way = next(way for way in WAYS if way.name == self._features.scoring)
-        tokens = way.read(await self._ask(way, prompt))
-        if tokens is None:
-            detail = f"POST {COMPLETIONS} with {way.name} brought no log-probabilities, though it did in the probe"
-            raise Unanswered(Missing("no_logprobs", detail))
-        return tokens
-
-    async def _ask(self, way: Way, prompt: Prompt) -> dict[str, Any]:
-        body = {"model": self._model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0, "stream": False}
-        return await self._sender.post(COMPLETIONS, body | way.parameters)
 
     async def _probe(self) -> None:
         reasons: dict[str, str] = {}
@@ -155,7 +130,7 @@ class Scorer:
             if len(written) < _FEWEST_COMPARED:
                 reasons |= dict.fromkeys((way.name for way in WAYS), "could not be checked: too little was written")
                 continue
-            for way in WAYS:
+            for way in self._ways():
                 tokens, reason = await self._check(way, prompt + _text(written), written)
                 if reason is None:
                     await self._decide_form(way, prompt, written, tokens)
@@ -165,6 +140,10 @@ class Scorer:
         told = ", ".join(f"{name} {reason}" for name, reason in reasons.items())
         raise Unanswered(self._features.no_parameter(COMPLETIONS, "log-likelihoods", f"are not to be had: {told}"))
 
+    def _ways(self) -> Sequence[Way]:
+        """Both, the likelier first. vLLM's own way brings half as many numbers, and no text for each."""
+        return (PROMPT_LOGPROBS, ECHO) if self._features.owner == "vllm" else WAYS
+
     async def _written(self, prompt: str) -> list[Token]:
         """A few tokens that the server writes, with their own log-probabilities."""
         body = {"model": self._model, "prompt": prompt, "max_tokens": _PROBE_TOKENS, "temperature": 0.0}
@@ -173,7 +152,7 @@ class Scorer:
     async def _check(self, way: Way, prompt: Prompt, written: list[Token]) -> tuple[list[Token], str | None]:
         """The prompt's tokens, and why their log-probabilities are not to be had this way; None where they are."""
         try:
-            data = await self._ask(way, prompt)
+            data = await self._prompts.ask(way, prompt)
         except Unanswered as error:
             if error.missing.kind in ("no_endpoint", "no_logprobs", "refused_parameter", "bad_request", "server_error"):
                 return [], f"refused ({error.missing.detail})"
@@ -197,24 +176,53 @@ class Scorer:
             self._features.note("log-likelihoods", "log-likelihoods by text")
             return
         try:
-            reason = await self._ids_disproof(self._tokenizer, way, prompt, written, by_text)
+            ids, reason = await self._ids_disproof(self._tokenizer, way, prompt, written, by_text)
         except Unanswered as error:
-            reason = f"are not to be had ({error.missing.detail})"
+            ids, reason = (), f"are not to be had ({error.missing.detail})"
         self._features.by_ids = reason is None
-        told = "by token ids" if reason is None else f"by text: token ids {reason}"
+        if reason is None:
+            alone = await self._together_disproof(way, ids, by_text)
+            self._features.together = alone is None
+            told = "by token ids" if alone is None else f"by token ids, one prompt a call: several {alone}"
+        else:
+            told = f"by text: token ids {reason}"
         self._features.note("log-likelihoods", f"log-likelihoods {told}")
 
     async def _ids_disproof(
         self, tokenizer: ServerTokenizer, way: Way, prompt: str, written: list[Token], by_text: list[Token]
-    ) -> str | None:
+    ) -> tuple[Ids, str | None]:
         (pair,) = await tokenizer.split(prompt, (_text(written),))
-        ids = [*pair.context, *pair.continuation]
+        ids = _ids(pair)
         if len(ids) != len(by_text):
-            return f"are {len(ids)} for a text of {len(by_text)} tokens"
-        tokens, reason = await self._check(way, ids, written)
+            return ids, f"are {len(ids)} for a text of {len(by_text)} tokens"
+        tokens, reason = await self._check(way, list(ids), written)
         if reason is None and [token.text for token in tokens] != [token.text for token in by_text]:
-            return "are other tokens than the text's"
-        return reason
+            return ids, "are other tokens than the text's"
+        return ids, reason
+
+    async def _together_disproof(self, way: Way, ids: Ids, tokens: list[Token]) -> str | None:
+        """Why several prompts of a call are not told apart: two of unlike lengths, whose numbers are known."""
+        try:
+            shorter, longer = await self._prompts.ask_together(way, [ids[:-1], ids])
+        except Unanswered as error:
+            return f"are not to be had ({error.missing.detail})"
+        largest = max(
+            _difference(*pair) for told in (shorter, longer) for pair in zip(told[1:], tokens[1:], strict=False)
+        )
+        return None if largest <= _TOLERANCE else f"are wrong by {largest:.3g} nats"
+
+
+def _ids(pair: Pair) -> Ids:
+    return (*pair.context, *pair.continuation)
+
+
+def _pair_score(pair: Pair, told: Mapping[Ids, Told]) -> ContinuationScore:
+    if pair.missing is not None:
+        return ContinuationScore(None, len(pair.continuation), pair.missing, merged=pair.merged)
+    tokens = told[_ids(pair)]
+    if isinstance(tokens, Missing):
+        return ContinuationScore(None, 0, tokens)
+    return _summed(tokens[len(pair.context) :], merged=pair.merged, truncated=pair.truncated)
 
 
 def _summed(scored: list[Token], *, merged: bool, truncated: bool = False) -> ContinuationScore:

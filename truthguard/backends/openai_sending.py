@@ -17,7 +17,7 @@ from truthguard.backends.openai_failures import Failure, Unanswered, as_it_is, f
 from truthguard.backends.openai_features import Body, Features
 from truthguard.backends.openai_keys import Endpoint, Secret
 from truthguard.backends.openai_retry import Patience, retry_after
-from truthguard.backends.openai_traffic import Traffic
+from truthguard.backends.openai_traffic import Slots, Traffic
 from truthguard.backends.protocol import Usage
 from truthguard.errors import ModelError
 from truthguard.records import Missing
@@ -32,6 +32,7 @@ _PLAIN_HEADERS = frozenset(
 )
 # LiteLLM renames the header of the server behind it.
 _WAITS = ("retry-after", "llm_provider-retry-after")
+_SECONDS_BETWEEN_TRIES = 0.005
 _LONGEST_CONNECT = 10.0  # seconds: a machine that is there answers a knock much sooner
 
 
@@ -53,6 +54,7 @@ class Sender:
         concurrency: int,
         timeout_seconds: float,
         patience: Patience,
+        shared: Slots | None = None,
     ) -> None:
         self._client = client
         self._endpoint = endpoint
@@ -61,6 +63,8 @@ class Sender:
         self._key = key
         self._scrub = key.scrub if key is not None else as_it_is
         self._slots = asyncio.Semaphore(concurrency)
+        self._shared = shared
+        self._trying = asyncio.Lock()
         self._timeout = timeout_seconds
         self._patience = patience
         self._resume_at = 0.0
@@ -71,14 +75,15 @@ class Sender:
         """What is sent within the block is counted together; the callable is what a reply took (Ledger.errand)."""
         return self._traffic.ledger.errand()
 
-    async def post(self, path: str, body: Body) -> dict[str, Any]:
+    async def post(self, path: str, body: Body, *, teaches: bool = True) -> dict[str, Any]:
         """Send until there is a reply. `path` is below the base URL, or an absolute URL at the same server.
 
+        `teaches`: what is refused is so for every request like it; otherwise nothing is learnt from this one.
         Raises Unanswered where there is none, Refused where the server cannot answer such requests, ModelError
         where it can answer none at all.
         """
         async with self._first.of((path, frozenset(body))):
-            return await self._persist(path, body)
+            return await self._persist(path, body, teaches=teaches)
 
     def shown(self, text: str) -> str:
         """A server's words as they may be shown: shortened, and before that without the key."""
@@ -92,7 +97,7 @@ class Sender:
             raise Unanswered(result.missing(f"GET {self._features.place(_MODELS)}", 1))
         return result
 
-    async def _persist(self, path: str, body: Body) -> dict[str, Any]:
+    async def _persist(self, path: str, body: Body, *, teaches: bool) -> dict[str, Any]:
         failures = 0
         again = False
         while True:
@@ -104,13 +109,13 @@ class Sender:
                 self._traffic.ledger.billed(result)
                 return result
             failure = result if isinstance(result, Failure) else self._no_object(result)
-            if not self._features.learn(path, fitted, failure):
+            if not (teaches and self._features.learn(path, fitted, failure)):
                 failures += 1
                 await asyncio.sleep(self._wait(path, failure, failures))
 
     async def _once(self, method: str, path: str, body: Body | None, *, again: bool = False) -> Any:
         """The reply's JSON, or what went wrong."""
-        async with self._slots:
+        async with self._turn():
             await self._hold_back()
             if self._dead is not None:
                 raise self._dead
@@ -120,6 +125,29 @@ class Sender:
                 self._spend()
                 self._traffic.ledger.sent(again=again)
             return await self._call(method, path, body)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One of the requests under way: of this process, and of all that share the slots."""
+        async with self._slots:
+            if self._shared is None:
+                yield
+                return
+            slot = await self._free_slot(self._shared)
+            try:
+                yield
+            finally:
+                self._shared.give_back(slot)
+
+    async def _free_slot(self, shared: Slots) -> Any:
+        """Other processes tell nobody when they free one: tried again and again, for a tenth of the time at most."""
+        clock = asyncio.get_running_loop().time
+        async with self._trying:
+            while True:
+                begun = clock()
+                if (slot := shared.take()) is not None:
+                    return slot
+                await asyncio.sleep(max(_SECONDS_BETWEEN_TRIES, 9 * (clock() - begun)))
 
     def _spend(self) -> None:
         """Take one request of the budget, just before it is sent."""

@@ -24,6 +24,18 @@ class Budget(Protocol):
         ...
 
 
+class Slots(Protocol):
+    """How many requests may be under way at once; others may share them."""
+
+    def take(self) -> Any | None:
+        """One that is free now; None where there is none."""
+        ...
+
+    def give_back(self, slot: Any) -> None:
+        """Free one that `take` gave."""
+        ...
+
+
 class OwnBudget:
     """A budget that nobody else spends."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from truthguard.backends.cached import CachedBackend
 from truthguard.backends.loading import identify, open_backend
+from truthguard.backends.openai_keys import is_api
 from truthguard.catalogue import asks_judge
 from truthguard.errors import UsageError
 from truthguard.plan import Plan
@@ -17,7 +19,9 @@ from truthguard.runner import run, run_key
 from truthguard.store.answers import FILE_NAME, AnswerStore
 from truthguard.store.budget import RequestBudget
 from truthguard.store.encoding import digest
-from truthguard.store.session import SessionStore
+from truthguard.store.session import CLAIMS, SessionStore
+from truthguard.store.slots import RequestSlots
+from truthguard.store.weights import DEFAULT_LIMIT, FOLDER, WeightsStore
 
 # Given a run's key and its benchmark, where to say how many of how many requests are answered.
 Announce = Callable[[str, str], Callable[[int, int], None]]
@@ -63,7 +67,8 @@ class Measurement:
 
     `folder` belongs to the session and is shared with its xdist workers; `cache` keeps the answers beyond it
     (None: they live and die with the session). `scripted` are the specs that may be code: those that came from
-    the command line or the environment. `allowed_hosts` may be sent a key.
+    the command line or the environment. `allowed_hosts` may be sent a key. Of what .gguf files are converted to,
+    `cache` keeps at most `weights_limit` bytes.
     """
 
     def __init__(
@@ -73,20 +78,59 @@ class Measurement:
         *,
         scripted: frozenset[str] = frozenset(),
         allowed_hosts: tuple[str, ...] = (),
+        weights_limit: int = DEFAULT_LIMIT,
     ) -> None:
         home = folder if cache is None else cache
         self.answers = AnswerStore(home / FILE_NAME, durable=cache is not None)
-        self.session = SessionStore(folder, claims=home / "claims")
+        self.session = SessionStore(folder, claims=home / CLAIMS)
+        self._kept = None if cache is None else WeightsStore(cache / FOLDER, self.answers.digest, weights_limit)
         self._scripted = scripted
         self._allowed_hosts = allowed_hosts
         self._open: list[_Open] = []
 
-    def run(self, plan: Plan, benchmark: str, metrics: frozenset[str], announce: Announce) -> tuple[str, Run]:
+    def run(
+        self,
+        plan: Plan,
+        benchmark: str,
+        metrics: frozenset[str],
+        announce: Announce,
+        others: Iterable[tuple[Plan, str, frozenset[str]]] = (),
+    ) -> tuple[str, Run]:
         """The key and the run of one benchmark of a plan; `metrics` are catalogue names.
+
+        Where another process measures it, this one begins with those of the `others` that only servers are asked
+        for and nobody measures yet, instead of waiting.
 
         Raises TruthguardError when a model cannot be loaded or asked; every later call for the same run raises it
         again without trying anew.
         """
+        key, compute = self._task(plan, benchmark, metrics, announce)
+        left = iter(others)
+
+        def meanwhile() -> bool:
+            # What goes wrong with another run is told by the row that asks for it.
+            with suppress(Exception):
+                return any(self._begin(*other, announce) for other in left)
+            return False
+
+        try:
+            return key, self.session.run_once(key, compute, meanwhile)
+        finally:
+            # Damage deep in the file shows only when the file is used.
+            self.session.warn([*self.answers.warnings, *(self._kept.warnings if self._kept else ())])
+
+    def _begin(self, plan: Plan, benchmark: str, metrics: frozenset[str], announce: Announce) -> bool:
+        """Measure what takes neither memory nor processors here, unless somebody does; whether it was measured."""
+        asked = [each for each in models(plan, benchmark, metrics) if each is not None]
+        local = any(each.identity.kind == "huggingface" for each in self._open)
+        if not asked or local or not all(is_api(each.name) for each in asked):
+            return False
+        return self.session.run_if_free(*self._task(plan, benchmark, metrics, announce))
+
+    def _task(
+        self, plan: Plan, benchmark: str, metrics: frozenset[str], announce: Announce
+    ) -> tuple[str, Callable[[], Run]]:
+        """The key of a run, and what computes it."""
         model, judge = models(plan, benchmark, metrics)
         identities = [None if each is None else identify(each, self.answers) for each in (model, judge)]
         questions, selected = plan.questions[benchmark], plan.selected[benchmark]
@@ -125,11 +169,7 @@ class Measurement:
                 self.answers.finish(key)
             return measured
 
-        try:
-            return key, self.session.run_once(key, compute)
-        finally:
-            # Damage deep in the file shows only when the file is used.
-            self.session.warn(self.answers.warnings)
+        return key, compute
 
     def _backends(self, wanted: list[tuple[ModelSettings | None, Identity | None]]) -> list[CachedBackend | None]:
         """A backend for each, one for equal ones; a local model not among them is closed, so that they fit.
@@ -158,6 +198,8 @@ class Measurement:
                 allow_scripted=settings.name in self._scripted,
                 allowed_hosts=self._allowed_hosts,
                 budget=self._budget(settings),
+                slots=self._slots(settings),
+                kept=self._kept,
             ),
             self.answers,
             max_age=timedelta(hours=settings.cache_max_age_hours),
@@ -170,6 +212,10 @@ class Measurement:
         if settings.max_requests is None:
             return None
         return self.session.budget(digest(settings), settings.max_requests)
+
+    def _slots(self, settings: ModelSettings) -> RequestSlots | None:
+        """What all processes of the session may have under way at one server, asked in the same way."""
+        return self.session.slots(digest(settings), settings.concurrency) if is_api(settings.name) else None
 
     def close(self) -> None:
         """Free the models that are open."""

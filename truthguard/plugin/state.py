@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from truthguard.plugin.saving import Measured
     from truthguard.plugin.trusting import Trust
     from truthguard.records import Baseline, Drop, Missing, Row, RowResult, Run
+    from truthguard.store.session import SessionStore
 
 STATE: pytest.StashKey[State] = pytest.StashKey()
 WORKER_KEY = "truthguard_folder"
@@ -74,6 +76,7 @@ class State:
         """Opened when the first row asks for a number."""
         if self._measurement is None:
             from truthguard.plugin.measuring import Measurement
+            from truthguard.store.weights import DEFAULT_LIMIT
 
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._measurement = Measurement(
@@ -81,6 +84,7 @@ class State:
                 self.cache_folder(),
                 scripted=self.scripted,
                 allowed_hosts=self.options.get("allow-host", ()),
+                weights_limit=self.options.get("weights-limit", DEFAULT_LIMIT),
             )
         return self._measurement
 
@@ -134,7 +138,7 @@ class State:
 
         asked, trust = self._asked(item), self.trust(item.plan)
         refused = trust.refused(item.row.benchmark, asked) - {metric_of(item.row.metric).name}
-        key, run = self.run(item.plan, item.row.benchmark, asked - refused)
+        key, run = self.run(item.plan, item.row.benchmark, asked - refused, self._others(item))
         drops = self._drops(item.row, run)
         result = trust.with_correction(judge(item.row, run, today=date.today(), drops=drops), run.kind)
         self.measurement.session.warn([*trust.notes, *unsaid(item.row, drops)])
@@ -183,7 +187,30 @@ class State:
         """The name under which what is asked of one benchmark of a plan counts once."""
         return f"{plan.path}:{benchmark}"
 
-    def run(self, plan: Plan, benchmark: str, metrics: frozenset[str]) -> tuple[str, Run]:
+    def _others(self, item: GateRow) -> Iterator[tuple[Plan, str, frozenset[str]]]:
+        """What the other rows of the session ask, for a worker that would only wait.
+
+        Not where the first failure ends the session: what comes behind it may never be wanted.
+        """
+        from truthguard.plugin.items import GateRow
+
+        if not self.is_worker or self.config.getoption("maxfail"):
+            return
+        seen = {(id(item.plan), item.row.benchmark)}
+        for other in item.session.items:
+            if isinstance(other, GateRow) and (place := (id(other.plan), other.row.benchmark)) not in seen:
+                seen.add(place)
+                asked = self._asked(other)
+                if asked := asked - self.trust(other.plan).refused(other.row.benchmark, asked):
+                    yield other.plan, other.row.benchmark, asked
+
+    def run(
+        self,
+        plan: Plan,
+        benchmark: str,
+        metrics: frozenset[str],
+        others: Iterable[tuple[Plan, str, frozenset[str]]] = (),
+    ) -> tuple[str, Run]:
         """One run of the session, computed by whoever asks first.
 
         Raises TrustError for metrics of a judge that has not earned the trust which the thresholds file requires.
@@ -192,7 +219,7 @@ class State:
             from truthguard.errors import TrustError
 
             raise TrustError(self.trust(plan).refusal or "")
-        return self.measurement.run(plan, benchmark, metrics, self._announce)
+        return self.measurement.run(plan, benchmark, metrics, self._announce, others)
 
     def _announce(self, key: str, benchmark: str) -> Callable[[int, int], None]:
         """Show progress here; a worker has no terminal and leaves notes for the controller."""
@@ -222,13 +249,19 @@ class State:
             return result.reason
         return failure_text(result, run)
 
-    def runs(self) -> list[Run]:
-        """The runs behind the results, each once, in the order in which their rows came."""
+    @cached_property
+    def _session(self) -> SessionStore:
+        """The finished runs, each of which is read once. xdist's controller opens no models to have it."""
+        if self._measurement is not None:
+            return self._measurement.session
         from truthguard.store.session import SessionStore
 
-        store = SessionStore(self.folder)
+        return SessionStore(self.folder)
+
+    def runs(self) -> list[Run]:
+        """The runs behind the results, each once, in the order in which their rows came."""
         keys = dict.fromkeys(key for _, key in self.results.values() if key)
-        return [run for key in keys if (run := store.read_run(key)) is not None]
+        return [run for key in keys if (run := self._session.read_run(key)) is not None]
 
     def order_results(self) -> None:
         """Put the results into the order of the files' rows, whichever process brought which first."""
@@ -256,25 +289,21 @@ class State:
     def measured(self) -> list[Measured]:
         """The runs behind the results, each with its plan and the results of its rows."""
         from truthguard.plugin.saving import Measured
-        from truthguard.store.session import SessionStore
 
         found: dict[tuple[Path, str], list[RowResult]] = {}
         for nodeid, (result, key) in self.results.items():
             if key is not None:
                 found.setdefault((self.file_of(nodeid), key), []).append(result)
-        store = SessionStore(self.folder)
         return [
             Measured(self.plans[path], run, results)
             for (path, key), results in found.items()
-            if path in self.plans and (run := store.read_run(key)) is not None
+            if path in self.plans and (run := self._session.read_run(key)) is not None
         ]
 
     def warnings(self) -> list[str]:
         """What the plans say, and what the stores had to put up with in any process: a damaged cache set aside, say."""
-        from truthguard.store.session import SessionStore
-
         of_plans = [text for plan in self.plans.values() for text in plan.warnings]
-        return of_plans + (SessionStore(self.folder).warnings() if self.folder.is_dir() else [])
+        return of_plans + (self._session.warnings() if self.folder.is_dir() else [])
 
     def close(self) -> None:
         """Free the model; the session's folder goes with the process that named it."""

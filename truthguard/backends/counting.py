@@ -37,8 +37,9 @@ class CountingBackend:
     one call one is counted.
 
     A model behind an API is counted as OpenAIBackend asks a server that can do all of it: samples of one prompt in one
-    request, log-likelihoods with one for each continuation, before them its tokenizer. A server that gives no n is
-    asked for each sample, one without a tokenizer half as often for log-likelihoods. Probes are not counted.
+    request, log-likelihoods with all continuations of a question in as few calls as hold them, before them its tokenizer.
+    A server that gives no n is asked for each sample, one that takes one prompt a call for each continuation. Probes are
+    not counted.
     """
 
     def __init__(self, name: str) -> None:
@@ -93,10 +94,12 @@ def _over_http(requests: Iterable[Request]) -> dict[Request, Usage]:
 
 def _scored(request: Score) -> Usage:
     """Each continuation behind the context is a prompt, after which one token is written and left unread."""
+    from truthguard.backends.openai_prompts import calls_for
+
     count, context = len(request.continuations), _tokens(_text(request.context))
-    prompts = count * context + sum(map(_tokens, request.continuations))
+    prompts = [context + _tokens(continuation) for continuation in request.continuations]
     # The tokenizer is asked for the context, and for each continuation behind it.
-    return Usage(prompts, count, requests=count + (count + 1))
+    return Usage(sum(prompts), count, requests=calls_for(prompts) + (count + 1))
 
 
 def _text(context: Context) -> str:

@@ -141,5 +141,14 @@ def calls(prompts: Iterable[Ids], most_prompts: int, most_tokens: int) -> list[l
     return found
 
 
+def calls_for(lengths: Iterable[int]) -> int:
+    """How many calls take prompts of so many tokens each.
+
+    >>> calls_for([3000, 1000, 97])
+    2
+    """
+    return len(calls((tuple(range(length)) for length in lengths), _MOST_PROMPTS, _MOST_TOKENS))
+
+
 def _beginning(told: Told, ids: Ids) -> Told:
     return told if isinstance(told, Missing) else told[: len(ids)]

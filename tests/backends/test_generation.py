@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from truthguard.backends.generation import (
     Draft,
+    Family,
     GrowingText,
     TextRow,
     earliest,
+    families,
     queues,
     rows_at_once,
     shared_opening,
@@ -179,10 +181,46 @@ def test_prompts_share_all_but_their_last_tokens() -> None:
     assert shared_opening([]) == 0
 
 
+def test_prompts_of_two_rubrics_are_two_families() -> None:
+    """Three answers under each of two long rubrics: each rubric is put in once, if texts are short enough."""
+    rows = [row((7, rubric, *[rubric] * 40, answer, 9), max_tokens=3) for answer in range(3) for rubric in (1, 2)]
+    assert families(rows, pass_tokens=10) == [Family(42, (0, 2, 4)), Family(42, (1, 3, 5))]
+    assert families(rows, pass_tokens=30) == [Family(1, (0, 2, 4, 1, 3, 5))]
+
+
+def test_a_family_within_a_family_needs_its_own_gain() -> None:
+    """Samples of one prompt save nothing by a family: they share its prefill anyway."""
+    few = [row((*[1] * 30, answer, 9), max_tokens=1) for answer in range(4)]
+    deep = [row((*[1] * 30, 5, *[2] * 30, answer, 9), max_tokens=1) for answer in range(4)]
+    assert families([*few, *deep], pass_tokens=20) == [Family(61, (4, 5, 6, 7)), Family(30, (0, 1, 2, 3))]
+    assert families([*few, *deep[:1] * 4], pass_tokens=20) == [Family(30, (0, 1, 2, 3, 4, 5, 6, 7))]
+    assert families(deep[:1] * 4, pass_tokens=20) == [Family(62, (0, 1, 2, 3))]
+
+
+def test_prompts_that_continue_each_other_are_no_families() -> None:
+    """Two thousand prompts, each a token longer than the one before, do not exhaust the stack."""
+    rows = [row((1,) * length) for length in range(1, 2001)]
+    assert families(rows, pass_tokens=10**9) == [Family(0, tuple(range(2000)))]
+
+
 ROWS = st.lists(
     st.builds(row, st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple), max_tokens=st.integers(1, 9)),
     max_size=12,
 )
+
+
+@given(ROWS, st.integers(0, 3))
+def test_families_hold_every_row_once_behind_what_it_begins_with(rows: list[TextRow], pass_tokens: int) -> None:
+    """Whatever a pass costs; only the last family may be one that saves less than its passes."""
+    found = families(rows, pass_tokens=pass_tokens)
+    assert sorted(number for family in found for number in family.numbers) == list(range(len(rows)))
+    for family in found:
+        openings = {rows[number].tokens[:-1][: family.opening] for number in family.numbers}
+        assert [len(opening) for opening in openings] == [family.opening]
+    for family in found[:-1]:
+        prompts = {rows[number].tokens[:-1] for number in family.numbers}
+        longest = max(rows[number].request.max_tokens for number in family.numbers)
+        assert (len(prompts) - 1) * family.opening > pass_tokens * longest
 
 
 @given(ROWS, st.integers(1, 60), st.integers(1, 5))

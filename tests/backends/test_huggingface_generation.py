@@ -275,6 +275,24 @@ def test_a_prompt_is_put_in_once_for_all_its_samples(make_model: MakeModel, monk
     assert passes == [(1, 1), (4, max(lengths) - 1), (12, 1)]
 
 
+def test_each_of_two_rubrics_is_put_in_once(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prompts with more in common than all have are written behind it, and are continued as they are alone."""
+    folder, openings = make_model("llama"), []
+    rubrics = [f"{who} decides. {PRIMER * 3}" for who in ("A judge", "Paris")]
+    asked = [Generate(f"{rubric}Q: {question}\nA:", 3) for question in QUESTIONS for rubric in rubrics]
+    expected = one_by_one(folder, asked)
+    behind = huggingface_cache.Openings.behind
+
+    def counting(self: Any, tokens: tuple[int, ...]) -> Any:
+        openings.append(decoded(folder, tokens))
+        return behind(self, tokens)
+
+    monkeypatch.setattr(huggingface_cache.Openings, "behind", counting)
+    assert texts(backend(folder, batch_tokens=1024), asked) == expected
+    assert len(openings) == 2
+    assert all(opening.startswith(rubric) for opening, rubric in zip(openings, rubrics, strict=True))
+
+
 def test_prompts_of_one_token_are_continued(make_model: MakeModel) -> None:
     """Nothing stands before their first step; an empty context follows the beginning-of-text token."""
     folder, empty = make_model("llama"), Generate("", 5)

@@ -37,8 +37,8 @@ class CountingBackend:
     one call one is counted.
 
     A model behind an API is counted as OpenAIBackend asks a server that can do all of it: samples of one prompt in one
-    request, log-likelihoods with all continuations of a question in as few calls as hold them, before them its tokenizer.
-    A server that gives no n is asked for each sample, one that takes one prompt a call for each continuation. Probes are
+    request, log-likelihoods with a question's continuations in as few calls as hold them, before them its tokenizer. A
+    server that gives no n is asked for each sample, one that takes one prompt a call for each continuation. Probes are
     not counted.
     """
 

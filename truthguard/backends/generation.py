@@ -157,14 +157,69 @@ def earliest(text: str, stops: Sequence[str], start: int = 0) -> int | None:
     return min((place for stop in stops if (place := text.find(stop, start)) >= 0), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Rows, by number, whose prompts begin with the same `opening` tokens."""
+
+    opening: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Node:
+    """A place in the trie of all prompts: how deep it lies, and who is below it, `prompts` distinct ones."""
+
+    depth: int
+    numbers: list[int]
+    prompts: int
+
+
+def families(rows: Sequence[TextRow], *, pass_tokens: int) -> list[Family]:
+    """Which rows are written behind an opening of their own, one family after another.
+
+    Prompts that have more in common than all have become a family where it saves more tokens than its passes cost:
+    one for each token of a text, each at `pass_tokens`, which a pass takes for itself however few its rows are. So of
+    two rubrics each is put in once, while questions that begin with the same word are no family. A prompt's last token
+    is no part of an opening: it is what a text starts from.
+    """
+    found: list[Family] = []
+    path = [_Node(0, [], 0)]  # from the root to the prompt at hand, where it branches
+
+    def leave(depth: int) -> None:
+        while path[-1].depth > depth:
+            node = path.pop()
+            if path[-1].depth < depth:
+                path.append(_Node(depth, [], 0))
+            price = pass_tokens * max((rows[number].request.max_tokens for number in node.numbers), default=0)
+            if (node.prompts - 1) * (node.depth - path[-1].depth) > price:
+                found.append(Family(node.depth, tuple(node.numbers)))
+            else:
+                path[-1].numbers += node.numbers
+                path[-1].prompts += node.prompts
+
+    before: tuple[int, ...] = ()
+    for number in sorted(range(len(rows)), key=lambda number: rows[number].tokens):
+        chain = rows[number].tokens[:-1]
+        leave(_in_common(before, chain))
+        if path[-1].depth < len(chain):
+            path.append(_Node(len(chain), [], 1))
+        path[-1].numbers.append(number)
+        before = chain
+    leave(0)
+    if rest := tuple(path[0].numbers):
+        found.append(Family(shared_opening([rows[number] for number in rest]), rest))
+    return found
+
+
 def shared_opening(rows: Sequence[TextRow]) -> int:
-    """How many leading tokens all prompts have in common, the last of each left out: it is what a text starts from."""
-    openings = [row.tokens[:-1] for row in rows]
-    if not openings:
-        return 0
+    """How many leading tokens all prompts have in common, the last of each left out."""
+    chains = [row.tokens[:-1] for row in rows]
     # What the least and the greatest of a sorted list share, all between them share.
-    low, high = min(openings), max(openings)
-    return next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return _in_common(min(chains), max(chains)) if chains else 0
+
+
+def _in_common(a: Sequence[int], b: Sequence[int]) -> int:
+    return next((i for i, (left, right) in enumerate(zip(a, b, strict=False)) if left != right), min(len(a), len(b)))
 
 
 def queues(rows: Sequence[TextRow], *, shared: int, most_slots: int, most_rows: int) -> list[tuple[int, ...]]:

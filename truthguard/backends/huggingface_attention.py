@@ -30,14 +30,21 @@ def can_share(model: Any) -> bool:
 
 
 @contextmanager
-def shared_opening_attention(model: Any) -> Iterator[None]:
-    """Let the model's attention look for openings."""
-    _register()
-    model.set_attn_implementation(_NAME)
+def attention(model: Any, name: str, function: Any) -> Iterator[None]:
+    """Let the model's attention be this function, which transformers is to know by that name."""
+    _register(name, function)
+    model.set_attn_implementation(name)
     try:
         yield
     finally:
         model.set_attn_implementation(_OVER)
+
+
+@contextmanager
+def shared_opening_attention(model: Any) -> Iterator[None]:
+    """Let the model's attention look for openings."""
+    with attention(model, _NAME, _attend):
+        yield
 
 
 def pin(keys: torch.Tensor, opening: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -48,14 +55,14 @@ def pin(keys: torch.Tensor, opening: tuple[torch.Tensor, torch.Tensor]) -> torch
 
 
 @cache
-def _register() -> None:
+def _register(name: str, function: Any) -> None:
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
     untyped: Any = AttentionInterface
-    untyped.register(_NAME, _attend)
+    untyped.register(name, function)
     masks: Any = AttentionMaskInterface
-    masks.register(_NAME, sdpa_mask)
+    masks.register(name, sdpa_mask)
 
 
 def _attend(

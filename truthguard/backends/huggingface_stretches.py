@@ -11,19 +11,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truthguard.backends.huggingface_attention import can_share
+from truthguard.backends.huggingface_attention import attention, can_share
 
 if TYPE_CHECKING:
     import torch
 
 _NAME = "truthguard_stretches"
-_OVER = "sdpa"
 # Tokens of a stretch. Fewer see fewer keys in vain, more keep the kernel busier.
 _TOKENS = 64
 
@@ -57,25 +55,12 @@ def in_stretches(model: Any, parts: Sequence[Stretch]) -> Iterator[None]:
     if not can_share(model) or len(parts) < 2:
         yield
         return
-    _register()
     token = _CURRENT.set(parts)
-    model.set_attn_implementation(_NAME)
     try:
-        yield
+        with attention(model, _NAME, _attend):
+            yield
     finally:
-        model.set_attn_implementation(_OVER)
         _CURRENT.reset(token)
-
-
-@cache
-def _register() -> None:
-    from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
-
-    untyped: Any = AttentionInterface
-    untyped.register(_NAME, _attend)
-    masks: Any = AttentionMaskInterface
-    masks.register(_NAME, sdpa_mask)
 
 
 def _attend(

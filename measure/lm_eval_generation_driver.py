@@ -22,7 +22,7 @@ from lm_eval.tasks import TaskManager
 
 
 def main() -> None:
-    """Print one JSON object: seconds of the loop, the texts, and how many tokens they come to."""
+    """Print one JSON object: seconds of the loop, processor seconds of it, and the texts."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         write_task(Path(folder), job)
@@ -30,10 +30,10 @@ def main() -> None:
         task.build_all_requests()
     model = HFLM(pretrained=job["weights"], device="cpu", dtype="float32", batch_size=job["batch_size"])
     warm_up(model)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     texts = model.generate_until(task.instances, disable_tqdm=True)
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "texts": texts}))
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
+    print(json.dumps({"seconds": seconds, "busy": busy, "texts": texts}))
 
 
 def warm_up(model: HFLM) -> None:

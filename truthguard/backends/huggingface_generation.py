@@ -10,7 +10,7 @@ from truthguard.backends import selfcheck
 from truthguard.backends.generation import Decode, Draft, Family, TextRow, families, queues, rows_at_once
 from truthguard.backends.huggingface_attention import can_share
 from truthguard.backends.huggingface_cache import Cached, Openings, lacks
-from truthguard.backends.huggingface_plain import MOST_LOGITS, PlainScorer, quiet_inference, vocabulary
+from truthguard.backends.huggingface_plain import PlainScorer, most_logits, quiet_inference, vocabulary
 from truthguard.backends.huggingface_sampling import Sampler, extend
 from truthguard.backends.huggingface_together import Seat, WritingBatch
 from truthguard.backends.huggingface_weights import free_memory
@@ -52,7 +52,7 @@ class Writer:
         self._openings = Openings(model, most_tokens)
         self._most_tokens = most_tokens
         self._most_bytes = _room(model)
-        self._most_rows = max(1, min(most_tokens, MOST_LOGITS // vocabulary(model)))
+        self._most_rows = max(1, min(most_tokens, most_logits(model) // vocabulary(model)))
         self._apart = lacks(model)
         self._holds_once = can_share(model)
         # The widest pass of a text that was checked, the widest of one with padding behind it, and the most padding.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from truthguard.backends.assembly import Values
 from truthguard.backends.huggingface_plain import (
-    MOST_LOGITS,
     forward_parameters,
+    most_logits,
     quiet_inference,
     values_of,
     vocabulary,
@@ -41,7 +41,7 @@ class PackedScorer:
         self._model = model
         # transformers renamed the argument within its fifth version.
         self._cache_name = "cache" if "cache" in forward_parameters(model) else "past_key_values"
-        self._most_reads = max(1, MOST_LOGITS // vocabulary(model))
+        self._most_reads = max(1, most_logits(model) // vocabulary(model))
         self._kept: list[tuple[tuple[int, ...], Any]] = []  # prefixes with their caches, each within the next
         self._work = work
 

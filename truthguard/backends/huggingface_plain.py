@@ -17,8 +17,9 @@ from truthguard.backends.work import Work
 if TYPE_CHECKING:
     import torch
 
-# Logits of one forward pass: 256 MiB in float32. A vocabulary may have 260,000 entries.
-MOST_LOGITS = 2**26
+# Logits of one forward pass: 128 MiB of main memory in float32, 1 GiB of an accelerator's, which is idle with less to
+# do at a time. A vocabulary may have 260,000 entries.
+_MOST_LOGITS, _MOST_LOGITS_ACCELERATED = 2**25, 2**28
 _CHUNK = 2**23
 
 
@@ -41,6 +42,7 @@ class PlainScorer:
     def __init__(self, model: Any, work: Work | None = None) -> None:
         self._model = model
         self._vocabulary = vocabulary(model)
+        self._most_logits = most_logits(model)
         self._keeps = "logits_to_keep" in forward_parameters(model)
         self._work = work or Work()
 
@@ -52,7 +54,7 @@ class PlainScorer:
             wider = [*batch, number]
             length = len(rows[wider[0]].tokens)
             logits = len(wider) * len(self._kept([rows[i] for i in wider])) * self._vocabulary
-            if batch and (len(wider) * length > most_tokens or logits > MOST_LOGITS):
+            if batch and (len(wider) * length > most_tokens or logits > self._most_logits):
                 batches.append(PlainBatch(tuple(batch)))
                 wider = [number]
             batch = wider
@@ -113,6 +115,11 @@ def values_of(logits: torch.Tensor, reads: Sequence[tuple[Row, Sequence[int]]]) 
 def vocabulary(model: Any) -> int:
     """How many entries the model's output has."""
     return int(model.config.get_text_config().vocab_size)
+
+
+def most_logits(model: Any) -> int:
+    """How many logits a forward pass may have."""
+    return _MOST_LOGITS if input_device(model).type == "cpu" else _MOST_LOGITS_ACCELERATED
 
 
 def forward_parameters(model: Any) -> frozenset[str]:
